@@ -1,0 +1,317 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"linkfold/schema/event"
+	"linkfold/schema/link"
+	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/stream"
+)
+
+// Link is a link as the API shows it.
+type Link struct {
+	Domain      string    `json:"domain" doc:"Host name that the link lives on."`
+	Key         string    `json:"key" doc:"Path without the leading slash, as requests carry it."`
+	Destination string    `json:"destination" doc:"Where the link leads, in WHATWG serialization."`
+	Inactive    bool      `json:"inactive" doc:"An inactive link answers 404."`
+	Deleted     bool      `json:"deleted,omitempty"`
+	Title       string    `json:"title,omitempty"`
+	Tags        []string  `json:"tags,omitempty"`
+	Created     time.Time `json:"created"`
+	Revision    uint64    `json:"revision" doc:"LINKS sequence of the newest event; the ETag."`
+}
+
+// Fields is what an author may set.
+type Fields struct {
+	Destination string   `json:"destination" doc:"Absolute http or https URL, at most 2048 bytes." example:"https://example.com/page"`
+	Inactive    bool     `json:"inactive,omitempty"`
+	Title       string   `json:"title,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+}
+
+// LinkPath names a link. It is exported for huma, which skips other embedded structs.
+type LinkPath struct {
+	Domain string `path:"domain" doc:"Host name."`
+	Key    string `path:"key" doc:"Key, percent-encoded as one path segment: a/b is a%2Fb."`
+}
+
+// Change is what every changing request may carry.
+type Change struct {
+	IfMatch        string `header:"If-Match" doc:"Revision that the change is based on, as in ETag."`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"128" doc:"Repeating a request with the same key changes nothing twice."`
+	Reason         string `header:"Linkfold-Reason" maxLength:"512" doc:"Why; kept in the history."`
+}
+
+type linkOutput struct {
+	ETag string `header:"ETag"`
+	Body Link
+}
+
+type createInput struct {
+	Change
+	Body struct {
+		Fields
+		Domain string `json:"domain,omitempty" doc:"Left out: the default domain."`
+		Key    string `json:"key,omitempty" doc:"Left out: five random characters."`
+	}
+}
+
+type putInput struct {
+	LinkPath
+	Change
+	Body Fields
+}
+
+type actInput struct {
+	LinkPath
+	Change
+}
+
+// Revision is one entry of a link's history.
+type Revision struct {
+	Type     string    `json:"type" example:"LinkRetargeted"`
+	Time     time.Time `json:"time"`
+	Actor    string    `json:"actor"`
+	Reason   string    `json:"reason,omitempty"`
+	Command  string    `json:"command_id"`
+	Previous uint64    `json:"previous_revision"`
+	Link     Link      `json:"link"`
+}
+
+type historyOutput struct {
+	Body struct {
+		Revisions []Revision `json:"revisions" doc:"Oldest first."`
+	}
+}
+
+func (a *api) registerLinks(h huma.API) {
+	const path = "/v1/links/{domain}/{key}"
+	huma.Register(h, operation("create-link", "POST", "/v1/links", "Create a link", 201), a.create)
+	huma.Register(h, operation("get-link", "GET", path, "Read a link", 200), a.get)
+	huma.Register(h, operation("put-link", "PUT", path, "Change a link", 200), a.put)
+	huma.Register(h, operation("delete-link", "DELETE", path, "Delete a link; its history stays", 200), a.act(func(l *linkfoldv1.Link) { l.Deleted = true }))
+	huma.Register(h, operation("deactivate-link", "POST", path+"/deactivate", "Switch a link off", 200), a.act(func(l *linkfoldv1.Link) { l.Inactive = true }))
+	huma.Register(h, operation("reactivate-link", "POST", path+"/reactivate", "Switch a link on again", 200), a.act(func(l *linkfoldv1.Link) { l.Inactive = false }))
+	huma.Register(h, operation("link-history", "GET", path+"/history", "All revisions of a link", 200), a.history)
+}
+
+// codeAttempts bounds the search for a free random code; at half of all 62^5 codes taken, 32 misses in a row are one in four billion.
+const codeAttempts = 32
+
+func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) {
+	if in.Body.Domain == "" {
+		in.Body.Domain = a.cfg.DefaultDomain
+	}
+	command := commandID(in.IdempotencyKey)
+	given := in.Body.Key != ""
+	for n := range codeAttempts {
+		l := fields(&linkfoldv1.Link{Domain: in.Body.Domain, Key: in.Body.Key, CreatedUs: time.Now().UnixMicro()}, in.Body.Fields)
+		if !given {
+			l.Key = code(a.cfg.Token, command, n)
+		}
+		out, err := a.createOne(ctx, l, command, in.Reason)
+		var taken *ConflictError
+		if !given && errors.As(err, &taken) {
+			continue
+		}
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		return out, nil
+	}
+	return nil, a.problem(ctx, fmt.Errorf("no free code in %d attempts: the domain is nearly full, give a key: %w", codeAttempts, link.ErrInvalid))
+}
+
+// createOne writes the first event of a key, or the first after its deletion.
+func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command, reason string) (*linkOutput, error) {
+	if err := link.Normalize(l); err != nil {
+		return nil, err
+	}
+	domain, err := a.writer.Current(ctx, stream.DomainAggregate(l.GetDomain()))
+	if err != nil {
+		return nil, err
+	}
+	if domain.Revision == 0 || domain.Event.GetDomain().GetRemoved() {
+		return nil, fmt.Errorf("domain %q is not registered, PUT /v1/domains/%s first: %w", l.GetDomain(), l.GetDomain(), link.ErrInvalid)
+	}
+	now, err := a.writer.Current(ctx, stream.LinkAggregate(l.GetDomain(), l.GetKey()))
+	switch {
+	case err != nil:
+		return nil, err
+	case now.Revision != 0 && now.Event.GetCommandId() == command:
+		return output(now.Revision, now.Event.GetLink()), nil // This very request, repeated.
+	case now.Revision != 0 && !now.Event.GetLink().GetDeleted():
+		return nil, &ConflictError{Aggregate: stream.LinkAggregate(l.GetDomain(), l.GetKey()), Current: now.Revision}
+	}
+	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, reason)
+}
+
+func (a *api) get(ctx context.Context, in *LinkPath) (*linkOutput, error) {
+	now, err := a.current(ctx, in)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return output(now.Revision, now.Event.GetLink()), nil
+}
+
+func (a *api) put(ctx context.Context, in *putInput) (*linkOutput, error) {
+	if in.IfMatch == "" {
+		return nil, model(428, "send If-Match with the revision that you changed, as in the ETag of your last read")
+	}
+	out, err := a.update(ctx, &in.LinkPath, &in.Change, func(l *linkfoldv1.Link) { fields(l, in.Body) })
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return out, nil
+}
+
+// act is an operation without a body: it changes one thing, on the current revision when no If-Match was sent.
+func (a *api) act(edit func(*linkfoldv1.Link)) func(context.Context, *actInput) (*linkOutput, error) {
+	return func(ctx context.Context, in *actInput) (*linkOutput, error) {
+		out, err := a.update(ctx, &in.LinkPath, &in.Change, edit)
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		return out, nil
+	}
+}
+
+// update applies edit to the current state and writes the event that this amounts to; no change is no event.
+func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*linkfoldv1.Link)) (*linkOutput, error) {
+	expected, err := parseETag(c.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	command := commandID(c.IdempotencyKey)
+	now, err := a.current(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if now.Event.GetCommandId() == command {
+		return output(now.Revision, now.Event.GetLink()), nil // This very request, repeated.
+	}
+	if expected != 0 && expected != now.Revision {
+		return nil, &ConflictError{Current: now.Revision}
+	}
+	after := proto.CloneOf(now.Event.GetLink())
+	edit(after)
+	if err := link.Normalize(after); err != nil {
+		return nil, err
+	}
+	t := link.Change(now.Event.GetLink(), after)
+	if t == linkfoldv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return output(now.Revision, after), nil
+	}
+	return a.write(ctx, t, after, now.Revision, command, c.Reason)
+}
+
+func (a *api) write(ctx context.Context, t linkfoldv1.EventType, l *linkfoldv1.Link, expected uint64, command, reason string) (*linkOutput, error) {
+	rev, err := a.writer.Write(ctx, &linkfoldv1.Event{
+		Type: t, CommandId: command, Actor: actor, Reason: reason, State: &linkfoldv1.Event_Link{Link: l},
+	}, expected)
+	if err != nil {
+		return nil, err
+	}
+	return output(rev, l), nil
+}
+
+func (a *api) history(ctx context.Context, in *LinkPath) (*historyOutput, error) {
+	agg, err := aggregate(in)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	states, err := a.writer.History(ctx, agg)
+	if err == nil && len(states) == 0 {
+		err = fmt.Errorf("link %s/%s: %w", agg.Domain, agg.Key, ErrNotFound)
+	}
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	out := &historyOutput{}
+	for _, s := range states {
+		out.Body.Revisions = append(out.Body.Revisions, Revision{
+			Type: event.TypeName(s.Event.GetType()), Time: time.UnixMicro(s.Event.GetTimeUs()).UTC(), Actor: s.Event.GetActor(), Reason: s.Event.GetReason(),
+			Command: s.Event.GetCommandId(), Previous: s.Event.GetPreviousRevision(), Link: show(s.Revision, s.Event.GetLink()),
+		})
+	}
+	return out, nil
+}
+
+// current is the newest event of a link that exists.
+func (a *api) current(ctx context.Context, in *LinkPath) (link.State, error) {
+	agg, err := aggregate(in)
+	if err != nil {
+		return link.State{}, err
+	}
+	now, err := a.writer.Current(ctx, agg)
+	if err != nil {
+		return link.State{}, err
+	}
+	if now.Revision == 0 || now.Event.GetLink().GetDeleted() {
+		return link.State{}, fmt.Errorf("link %s/%s: %w", agg.Domain, agg.Key, ErrNotFound)
+	}
+	return now, nil
+}
+
+func aggregate(in *LinkPath) (stream.Aggregate, error) {
+	domain, err := link.NormalizeDomain(in.Domain)
+	if err != nil {
+		return stream.Aggregate{}, err
+	}
+	key, err := link.NormalizeKey(in.Key)
+	if err != nil {
+		return stream.Aggregate{}, err
+	}
+	return stream.LinkAggregate(domain, key), nil
+}
+
+// actor names who made a change; with one token there is one.
+const actor = "admin"
+
+func fields(l *linkfoldv1.Link, f Fields) *linkfoldv1.Link {
+	l.Destination, l.Inactive, l.Title, l.Tags = f.Destination, f.Inactive, f.Title, f.Tags
+	return l
+}
+
+func output(rev uint64, l *linkfoldv1.Link) *linkOutput {
+	return &linkOutput{ETag: etag(rev), Body: show(rev, l)}
+}
+
+func show(rev uint64, l *linkfoldv1.Link) Link {
+	return Link{
+		Domain: l.GetDomain(), Key: l.GetKey(), Destination: l.GetDestination(), Inactive: l.GetInactive(), Deleted: l.GetDeleted(),
+		Title: l.GetTitle(), Tags: l.GetTags(), Created: time.UnixMicro(l.GetCreatedUs()).UTC(), Revision: rev,
+	}
+}
+
+func etag(rev uint64) string { return `"` + strconv.FormatUint(rev, 10) + `"` }
+
+// parseETag reads an If-Match value; 0 when there is none.
+func parseETag(s string) (uint64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	rev, err := strconv.ParseUint(strings.Trim(strings.TrimPrefix(s, "W/"), `"`), 10, 64)
+	if err != nil || rev == 0 {
+		return 0, fmt.Errorf("If-Match %q is no revision: send the ETag of your last read: %w", s, link.ErrInvalid)
+	}
+	return rev, nil
+}
+
+// commandID is the client's idempotency key, or a new id.
+func commandID(key string) string {
+	if key != "" {
+		return key
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}

@@ -1,0 +1,137 @@
+// Package links answers "what does this link or domain say now?" for the request path (DESIGN.md §4).
+//
+// Three sources, asked in this order:
+//
+//  1. the near cache, in memory: it applies LINKS events as they happen, so an edit is live within milliseconds and hot
+//     links need nothing else;
+//  2. Redis, the projection: one round trip. Its answer counts only when the partition has applied what the stream held two seconds
+//     ago; after FLUSHALL, or with the projector down, it does not;
+//  3. JetStream: the last event of the subject, read directly from the stream.
+//
+// When none of them can be asked, a stale entry or a stale Redis value is better than no redirect. Only with nothing at all the error is
+// ErrUnavailable.
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
+
+	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/projection"
+	"linkfold/schema/stream"
+)
+
+// ErrUnavailable means that no source could be asked and nothing is known about the aggregate.
+var ErrUnavailable = errors.New("no source of links answers")
+
+// Config sizes the near cache and bounds how long the sources may take.
+type Config struct {
+	CacheEntries int           `help:"Links and domains kept in memory." default:"200000"`
+	FreshFor     time.Duration `help:"How long a cached entry is served without asking again; events replace it at once." default:"60s"`
+	MissFor      time.Duration `help:"How long an unknown key is remembered as unknown." default:"5s"`
+	RedisWait    time.Duration `help:"How long to wait for Redis before asking JetStream." default:"100ms"`
+	StreamWait   time.Duration `help:"How long to wait for JetStream's answer." default:"250ms"`
+}
+
+// Validate names the setting that makes no sense.
+func (c Config) Validate() error {
+	switch {
+	case c.CacheEntries < shards:
+		return fmt.Errorf("cache of %d entries: give at least %d", c.CacheEntries, shards)
+	case c.FreshFor <= 0, c.MissFor <= 0, c.RedisWait <= 0, c.StreamWait <= 0:
+		return errors.New("link lookup times must be longer than 0")
+	}
+	return nil
+}
+
+// Entry is the state of an aggregate as this redirector knows it. It is shared and must not be changed.
+type Entry struct {
+	// Revision is the LINKS sequence of the newest event; 0 when the aggregate never had one.
+	Revision uint64
+	// Link is the state of a link; nil for a domain and for an aggregate without events.
+	Link *linkfoldv1.Link
+	// Domain is the state of a domain; nil for a link and for an aggregate without events.
+	Domain *linkfoldv1.Domain
+}
+
+// Store looks links and domains up. Run must be running for edits to arrive.
+type Store struct {
+	cfg     Config
+	cache   *cache
+	js      jetstream.JetStream
+	rdb     redis.UniversalClient
+	log     *slog.Logger
+	metrics *metrics
+
+	loads      singleflight.Group
+	generation atomic.Uint64 // of the projection; 0 while unknown
+	breaker    breaker
+	feed       feed
+}
+
+// New makes a store with an empty cache.
+func New(cfg Config, js jetstream.JetStream, rdb redis.UniversalClient, reg prometheus.Registerer, log *slog.Logger) (*Store, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Store{cfg: cfg, cache: newCache(cfg.CacheEntries), js: js, rdb: rdb, log: log}
+	s.metrics = newMetrics(reg, s)
+	return s, nil
+}
+
+// Get returns the entry of a; an aggregate that never had an event has revision 0. The error wraps ErrUnavailable. The strings of
+// a are not kept, so they may be views of a request buffer.
+func (s *Store) Get(ctx context.Context, a stream.Aggregate) (Entry, error) {
+	e, known, fresh := s.cache.get(a, time.Now())
+	if fresh {
+		s.metrics.cacheHits.Inc()
+		return e, nil
+	}
+	a = clone(a)
+	// One load per aggregate at a time. It must not end with the first asker's request, so it has a context of its own.
+	v, err, _ := s.loads.Do(projection.Name(a), func() (any, error) { return s.load(context.WithoutCancel(ctx), a) })
+	if err == nil {
+		return v.(Entry), nil
+	}
+	if known {
+		s.metrics.stale.Inc()
+		return e, nil
+	}
+	return Entry{}, fmt.Errorf("look up %s: %w: %v", projection.Name(a), ErrUnavailable, err)
+}
+
+// load asks Redis, then JetStream, and caches the answer.
+func (s *Store) load(ctx context.Context, a stream.Aggregate) (Entry, error) {
+	fromRedis, current, redisErr := s.fromRedis(ctx, a)
+	if redisErr == nil && current {
+		s.metrics.redisHits.Inc()
+		return s.cache.put(a, fromRedis, s.ttl(fromRedis)), nil
+	}
+	e, err := s.fromStream(ctx, a)
+	if err == nil {
+		s.metrics.streamHits.Inc()
+		return s.cache.put(a, e, s.ttl(e)), nil
+	}
+	if redisErr == nil && fromRedis.Revision > 0 {
+		// The projection is behind, and the stream cannot be asked: an old destination beats none. Ask again soon.
+		s.metrics.stale.Inc()
+		return s.cache.put(a, fromRedis, s.cfg.MissFor), nil
+	}
+	return Entry{}, errors.Join(redisErr, err)
+}
+
+func (s *Store) ttl(e Entry) time.Duration {
+	if e.Revision == 0 {
+		return s.cfg.MissFor
+	}
+	return s.cfg.FreshFor
+}

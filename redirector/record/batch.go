@@ -1,0 +1,104 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Most hits and bytes of a batch. A JetStream atomic batch may hold 1,000 messages; 500 is where throughput levels off
+// (PIPELINE.md 1.2).
+const (
+	batchHits  = 500
+	batchBytes = 1 << 20
+)
+
+// batch is a group of encoded hits that is sent, spilled and settled as one.
+type batch struct {
+	id        string
+	data      []byte // the hits, back to back
+	ends      []int  // where each ends in data
+	attempted bool   // sent once already: its messages may be in the stream
+	inherited bool   // found in the spill directory at start
+
+	released chan struct{} // closed once the visitors of these hits may be answered
+	once     sync.Once
+	timer    *time.Timer
+}
+
+func (b *batch) len() int   { return len(b.ends) }
+func (b *batch) size() int  { return len(b.data) }
+func (b *batch) room() bool { return len(b.ends) < batchHits && len(b.data) < batchBytes }
+
+func (b *batch) add(hit []byte) {
+	b.data = append(b.data, hit...)
+	b.ends = append(b.ends, len(b.data))
+}
+
+func (b *batch) hit(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = b.ends[i-1]
+	}
+	return b.data[start:b.ends[i]:b.ends[i]]
+}
+
+func (b *batch) release() {
+	b.once.Do(func() {
+		if b.timer != nil {
+			b.timer.Stop()
+		}
+		close(b.released)
+	})
+}
+
+var errBatch = errors.New("malformed spilled batch")
+
+// encode is the payload of a spill record: attempted (1 byte), id and hits, each with its length in 4 bytes, little endian.
+func (b *batch) encode() []byte {
+	out := make([]byte, 0, 16+len(b.id)+len(b.data)+4*len(b.ends))
+	if b.attempted {
+		out = append(out, 1)
+	} else {
+		out = append(out, 0)
+	}
+	out = appendField(out, []byte(b.id))
+	for i := range b.ends {
+		out = appendField(out, b.hit(i))
+	}
+	return out
+}
+
+func appendField(out, field []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(out, uint32(len(field))), field...)
+}
+
+func decodeBatch(p []byte) (*batch, error) {
+	if len(p) < 1 {
+		return nil, errBatch
+	}
+	b := &batch{attempted: p[0] == 1, released: make(chan struct{})}
+	id, rest, err := cutField(p[1:])
+	if err != nil {
+		return nil, err
+	}
+	b.id = string(id)
+	for len(rest) > 0 {
+		var hit []byte
+		if hit, rest, err = cutField(rest); err != nil {
+			return nil, err
+		}
+		b.add(hit)
+	}
+	return b, nil
+}
+
+func cutField(p []byte) (field, rest []byte, err error) {
+	if len(p) < 4 || uint64(len(p)-4) < uint64(binary.LittleEndian.Uint32(p)) {
+		return nil, nil, fmt.Errorf("field cut short: %w", errBatch)
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(p))
+	return p[4:n], p[n:], nil
+}
