@@ -73,7 +73,12 @@ func launchChild(spec childSpec, inherit *os.File) (run, error) {
 	}
 	return startProcess(process.Spec{
 		Path: self, Name: "linkfold-" + string(spec.Server), Args: []string{spec.Dir},
-		Env: []string{childVariable + "=" + string(value)}, Dir: spec.Dir,
+		Env: []string{
+			childVariable + "=" + string(value),
+			"TZ=UTC",                   // the engine library takes the machine's time zone, whatever its configuration says
+			"GORACE=atexit_sleep_ms=0", // a program built with -race would linger for a second at its end
+		},
+		Dir:     spec.Dir,
 		LogFile: filepath.Join(spec.Dir, "logs", string(spec.Server)+".out"),
 		Inherit: []*os.File{inherit}, Stdin: true,
 	})

@@ -66,7 +66,6 @@ var configTemplate = template.Must(template.New("config.xml").Funcs(templateFunc
   <users_config>{{xml .Dir}}/users.xml</users_config>
   <max_server_memory_usage>{{.Memory}}</max_server_memory_usage>
   <max_concurrent_queries>100</max_concurrent_queries>
-  <shutdown_wait_unfinished>1</shutdown_wait_unfinished>
 </clickhouse>
 `))
 

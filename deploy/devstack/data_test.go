@@ -108,13 +108,13 @@ func clickHouseConn(t *testing.T, dsn string) clickhouse.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
 	return c
 }
 
 func writeClickHouse(t *testing.T, dsn, value string) {
 	t.Helper()
 	c := clickHouseConn(t, dsn)
+	defer c.Close() // before the server: it waits 5 s for open connections
 	for _, statement := range []string{
 		"CREATE OR REPLACE TABLE test (v String) ENGINE = MergeTree ORDER BY v",
 		"INSERT INTO test VALUES ('" + value + "')",
@@ -127,8 +127,10 @@ func writeClickHouse(t *testing.T, dsn, value string) {
 
 func readClickHouse(t *testing.T, dsn string) string {
 	t.Helper()
+	c := clickHouseConn(t, dsn)
+	defer c.Close()
 	var value string
-	if err := clickHouseConn(t, dsn).QueryRow(t.Context(), "SELECT v FROM test").Scan(&value); err != nil {
+	if err := c.QueryRow(t.Context(), "SELECT v FROM test").Scan(&value); err != nil {
 		t.Fatal(err)
 	}
 	return value

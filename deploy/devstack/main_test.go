@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"linkfold/deploy/devstack"
 )
 
@@ -15,5 +17,5 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimVariable); dir != "" {
 		os.Exit(victim(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }

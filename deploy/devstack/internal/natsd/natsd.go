@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"github.com/nats-io/nats-server/v2/logger"
 	"github.com/nats-io/nats-server/v2/server"
@@ -26,7 +25,6 @@ type Server struct {
 	ns   *server.Server
 	log  *serverLog
 	done chan struct{}
-	once sync.Once
 }
 
 // Start starts the server and returns before it accepts connections. The server's configuration is the one of

@@ -1,0 +1,12 @@
+-- title: Top links
+-- reads: Redirects per link, the most used first. Bots and repeats count.
+-- param: limit = 10
+SELECT
+    concat(domain, '/', key) AS link,
+    count() AS clicks,
+    any(destination) AS destination
+FROM hits
+WHERE outcome = 'redirected'
+GROUP BY domain, key
+ORDER BY clicks DESC, link
+LIMIT {limit:UInt32}
