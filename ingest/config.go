@@ -17,7 +17,7 @@ type Config struct {
 	NATSCredentials string        `name:"nats-credentials" env:"LINKFOLD_NATS_CREDENTIALS" help:"Credentials file for NATS; empty: what the URL says."`
 	ClickHouseDSN   string        `name:"clickhouse-dsn" env:"LINKFOLD_CLICKHOUSE_DSN" default:"clickhouse://127.0.0.1:9000/linkfold" help:"ClickHouse, native protocol: clickhouse://user:password@host:port/database."`
 	Cluster         string        `name:"clickhouse-cluster" env:"LINKFOLD_CLICKHOUSE_CLUSTER" help:"Name of a ClickHouse cluster: tables are then replicated and created on all of it. Empty: one server."`
-	Streams         stream.Config `embed:""`
+	Streams         stream.Config `embed:"" prefix:"streams-"`
 
 	BatchRows  int           `name:"batch-rows" env:"LINKFOLD_INGEST_BATCH_ROWS" default:"100000" help:"Most messages in one insert; memory is two batches per stream."`
 	BatchBytes int           `name:"batch-bytes" env:"LINKFOLD_INGEST_BATCH_BYTES" default:"67108864" help:"Most payload bytes in one insert."`
