@@ -3,46 +3,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 
-	"linkfold/deploy/service"
+	"linkfold/projector/command"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:])) }
-
-// run is main with an exit code: 0 when all is well, 1 when the command failed or found differences, 2 for a command line that makes
-// no sense, 130 after a second signal.
-func run(ctx context.Context, args []string) int {
-	var c cli
-	k, err := service.Parse(args, &c, service.Program{
-		Name: "projector", Description: "Keeps Redis equal to Linkfold's log of links, rebuilds it and verifies it.", Out: os.Stdout,
-	})
-	if errors.Is(err, service.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "projector:", err)
-		return 2
-	}
-	log, err := service.Logger(os.Stderr, c.LogFormat, c.LogLevel)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "projector:", err)
-		return 2
-	}
-	soft, hard, stop := service.Signals(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- k.Run(&environment{ctx: soft, cli: &c, log: log, out: os.Stdout}) }()
-	select {
-	case err = <-ended:
-	case <-hard.Done():
-		return 130
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "projector:", err)
-		return 1
-	}
-	return 0
-}
+func main() { os.Exit(command.Main(context.Background(), "projector", os.Args[1:])) }

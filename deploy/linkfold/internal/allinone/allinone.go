@@ -118,7 +118,6 @@ func runServices(ctx context.Context, c Config, stack *devstack.Stack, log *slog
 func tokenFile(dir string) string { return filepath.Join(dir, "admin.token") }
 
 func redirectorPart(c Config, e Endpoints, env service.Env, listening chan<- [2]net.Addr) (part, func(), error) {
-	log := env.Log.With("service", "redirector")
 	var cfg redirector.Config
 	if err := service.Defaults(&cfg); err != nil {
 		return part{}, nil, err
@@ -130,23 +129,13 @@ func redirectorPart(c Config, e Endpoints, env service.Env, listening chan<- [2]
 	if err := cfg.Validate(); err != nil {
 		return part{}, nil, err
 	}
-	rdb, err := service.OpenRedis(e.Redis, service.RedisOptions{Name: "redirector"})
+	deps, closeAll, err := redirector.Servers{NATSURL: e.NATS, RedisURL: e.Redis}.Open("redirector", env.Log.With("service", "redirector"))
 	if err != nil {
 		return part{}, nil, err
 	}
-	nc, err := service.DialNATS(service.NATSOptions{URL: e.NATS, Name: "redirector", Log: log})
-	if err != nil {
-		return part{}, nil, errors.Join(err, rdb.Close())
-	}
-	deps := redirector.Deps{
-		NATS: nc, Redis: rdb, Metrics: env.Metrics, Log: log,
-		Ready:     func(name string, check func(context.Context) error) { env.Debug.Ready(name, check) },
-		Listening: func(public, admin net.Addr) { listening <- [2]net.Addr{public, admin} },
-	}
-	closeAll := func() {
-		nc.Close()
-		_ = rdb.Close() // Nothing is pending: every command was awaited.
-	}
+	deps.Metrics = env.Metrics
+	deps.Ready = func(name string, check func(context.Context) error) { env.Debug.Ready(name, check) }
+	deps.Listening = func(public, admin net.Addr) { listening <- [2]net.Addr{public, admin} }
 	return part{"redirector", func(ctx context.Context) error { return redirector.Run(ctx, cfg, deps) }}, closeAll, nil
 }
 

@@ -1,4 +1,5 @@
-package main
+// Package command is the projector's command line: it is the program projector, and "linkfold projector" as well.
+package command
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"os"
@@ -32,7 +32,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--log-level=loud"}, 2},
 		{[]string{"verify", "--redis-url=http://x"}, 1},
 	} {
-		if got := run(t.Context(), c.args); got != c.want {
+		if got := Main(t.Context(), "projector", c.args); got != c.want {
 			t.Errorf("run(%q) = %d, want %d", c.args, got, c.want)
 		}
 	}
@@ -44,15 +44,15 @@ func TestCommands(t *testing.T) {
 	seed(t, stack.NATSURL())
 	servers := []string{"--nats-url=" + stack.NATSURL(), "--redis-url=" + stack.RedisURL(), "--log-level=error"}
 	ended := make(chan int)
-	go func() { ended <- run(t.Context(), append(slices.Clip(servers), "run")) }()
+	go func() { ended <- Main(t.Context(), "projector", append(slices.Clip(servers), "run")) }()
 	deadline := time.Now().Add(30 * time.Second)
-	for run(t.Context(), append(slices.Clip(servers), "verify")) != 0 {
+	for Main(t.Context(), "projector", append(slices.Clip(servers), "verify")) != 0 {
 		if time.Now().After(deadline) {
 			t.Fatal("verify never agreed")
 		}
 	}
 	for _, command := range []string{"rebuild", "verify", "rollback", "verify"} {
-		if got := run(t.Context(), append(slices.Clip(servers), command)); got != 0 {
+		if got := Main(t.Context(), "projector", append(slices.Clip(servers), command)); got != 0 {
 			t.Errorf("%s = %d", command, got)
 		}
 	}
