@@ -194,8 +194,8 @@ func hints(r *request) *linkfoldv1.FetchHints {
 }
 
 func (h *handler) logAccess(r *request, a *answer, v visitor.Visitor, client netip.Addr) {
-	if v.Policy == linkfoldv1.Tracking_TRACKING_NONE {
-		client = netip.Addr{}
+	if v.Policy != linkfoldv1.Tracking_TRACKING_COOKIE {
+		client = netip.Addr{} // As in the hit: the address identifies a person.
 	}
 	h.access.Write(&accesslog.Line{
 		Time: r.received, Client: client, TrackingID: v.CookieID, UserAgent: r.userAgent, Path: r.path, Outcome: a.outcome, URL: a.location,

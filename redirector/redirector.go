@@ -128,7 +128,12 @@ func (r *redirector) run(ctx context.Context) error {
 	parts.Go(func() error { return r.bootstrap(after) })
 	parts.Go(func() error { return r.store.Run(after) })
 	parts.Go(func() error { return r.salts.Run(after) })
-	parts.Go(func() error { return r.recorder.Run(after) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	parts.Go(func() error {
+		defer cancel() // Without a recorder nothing may be served.
+		return r.recorder.Run(after)
+	})
 	parts.Go(func() error {
 		return r.access.Run(after, func(err error) { r.deps.Log.Error("access log lines lost", "err", err) })
 	})

@@ -365,3 +365,15 @@ func TestConfigErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A connection serves many requests; one whose body nobody reads ends it.
+func TestConnectionsStayOpen(t *testing.T) {
+	t.Parallel()
+	in := start(t)
+	in.create("k", "https://example.com/")
+	get := "GET /k HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	got := in.raw(get + get + "POST /k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n" + get + "POST /k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc" + get)
+	if n := strings.Count(got, "HTTP/1.1 302"); n != 3 || strings.Count(got, "HTTP/1.1 501") != 2 || strings.Count(got, "Connection: close") != 1 {
+		t.Errorf("%d redirects in\n%s", n, got)
+	}
+}

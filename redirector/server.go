@@ -50,11 +50,17 @@ func publicServer(ctx context.Context, h *handler, log *slog.Logger) *fasthttp.S
 func (h *handler) serveHTTP(ctx context.Context, c *fasthttp.RequestCtx) {
 	r := readRequest(c)
 	a := h.serve(ctx, &r)
-	if r.method != "GET" && r.method != "HEAD" || c.Request.Header.ContentLength() != 0 {
+	if hasBody(&c.Request.Header) {
 		c.SetConnectionClose()
 	}
 	writeAnswer(&c.Response, &a)
 	c.Response.SkipBody = r.method == "HEAD"
+}
+
+// hasBody reports whether a body follows the header: a length above 0, or -1 for a chunked one. fasthttp says -2 when there is none.
+func hasBody(hd *fasthttp.RequestHeader) bool {
+	n := hd.ContentLength()
+	return n > 0 || n == -1
 }
 
 // refuse answers what the server could not read as a request; it is a hit like any other.

@@ -48,11 +48,12 @@ func checkPath(path string) int {
 	return 0
 }
 
-// hostName is the name in a Host header: lower case, without port and trailing dot, IPv6 literals without brackets.
+// hostName is the name in a Host header: lower case, without port and trailing dot, IPv6 literals without brackets. It is empty for what
+// cannot be a name, and at most 253 bytes long.
 func hostName(host string) string {
 	if strings.HasPrefix(host, "[") {
 		if end := strings.IndexByte(host, ']'); end > 0 {
-			if addr, err := netip.ParseAddr(host[1:end]); err == nil {
+			if addr, err := netip.ParseAddr(host[1:end]); err == nil && addr.Zone() == "" {
 				return addr.String()
 			}
 		}

@@ -58,7 +58,7 @@ func (l *Line) Append(b []byte) []byte {
 	b = l.Time.UTC().AppendFormat(b, "20060102150405.0")
 	b = append(b, ' ')
 	if l.Client.IsValid() {
-		b = l.Client.AppendTo(b)
+		b = l.Client.WithZone("").AppendTo(b) // A zone may be any text.
 	} else {
 		b = append(b, '-')
 	}

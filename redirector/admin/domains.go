@@ -55,23 +55,31 @@ func (a *api) putDomain(ctx context.Context, in *domainInput) (*domainOutput, er
 		return nil, a.problem(ctx, err)
 	}
 	expected, err := parseETag(in.IfMatch)
+	if err == nil {
+		err = in.check()
+	}
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	out, err := a.configure(ctx, &linkfoldv1.Domain{Name: name, Tracking: trackings[in.Body.Tracking]}, expected, commandID(in.IdempotencyKey), in.Reason)
+	out, err := a.configure(ctx, &linkfoldv1.Domain{Name: name, Tracking: trackings[in.Body.Tracking]}, expected, &in.Change)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
 	return out, nil
 }
 
-func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, expected uint64, command, reason string) (*domainOutput, error) {
-	now, err := a.writer.Current(ctx, stream.DomainAggregate(d.GetName()))
+// configure writes a domain's new state, unless it is the one it has.
+func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, expected uint64, c *Change) (*domainOutput, error) {
+	agg := stream.DomainAggregate(d.GetName())
+	now, err := a.writer.Current(ctx, agg)
 	if err != nil {
 		return nil, err
 	}
+	if before, err := a.repeated(ctx, agg, now, c); err != nil || before.Revision != 0 {
+		return showDomain(before.Revision, before.Event.GetDomain()), err
+	}
 	if expected != 0 && expected != now.Revision {
-		return nil, &ConflictError{Current: now.Revision}
+		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
 	}
 	before := now.Event.GetDomain()
 	d.CreatedUs = time.Now().UnixMicro()
@@ -82,7 +90,7 @@ func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, expected uint
 		}
 	}
 	rev, err := a.writer.Write(ctx, &linkfoldv1.Event{
-		Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, CommandId: command, Actor: actor, Reason: reason,
+		Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, CommandId: commandID(c.IdempotencyKey), Actor: actor, Reason: c.Reason,
 		State: &linkfoldv1.Event_Domain{Domain: d},
 	}, now.Revision)
 	if err != nil {

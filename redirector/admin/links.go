@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	"linkfold/schema/event"
 	"linkfold/schema/link"
 	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/stream"
@@ -45,13 +41,6 @@ type LinkPath struct {
 	Key    string `path:"key" doc:"Key, percent-encoded as one path segment: a/b is a%2Fb."`
 }
 
-// Change is what every changing request may carry.
-type Change struct {
-	IfMatch        string `header:"If-Match" doc:"Revision that the change is based on, as in ETag."`
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"128" doc:"Repeating a request with the same key changes nothing twice."`
-	Reason         string `header:"Linkfold-Reason" maxLength:"512" doc:"Why; kept in the history."`
-}
-
 type linkOutput struct {
 	ETag string `header:"ETag"`
 	Body Link
@@ -77,23 +66,6 @@ type actInput struct {
 	Change
 }
 
-// Revision is one entry of a link's history.
-type Revision struct {
-	Type     string    `json:"type" example:"LinkRetargeted"`
-	Time     time.Time `json:"time"`
-	Actor    string    `json:"actor"`
-	Reason   string    `json:"reason,omitempty"`
-	Command  string    `json:"command_id"`
-	Previous uint64    `json:"previous_revision"`
-	Link     Link      `json:"link"`
-}
-
-type historyOutput struct {
-	Body struct {
-		Revisions []Revision `json:"revisions" doc:"Oldest first."`
-	}
-}
-
 func (a *api) registerLinks(h huma.API) {
 	const path = "/v1/links/{domain}/{key}"
 	huma.Register(h, operation("create-link", "POST", "/v1/links", "Create a link", 201), a.create)
@@ -109,6 +81,9 @@ func (a *api) registerLinks(h huma.API) {
 const codeAttempts = 32
 
 func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) {
+	if err := in.check(); err != nil {
+		return nil, a.problem(ctx, err)
+	}
 	if in.Body.Domain == "" {
 		in.Body.Domain = a.cfg.DefaultDomain
 	}
@@ -119,7 +94,7 @@ func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) 
 		if !given {
 			l.Key = code(a.cfg.Token, command, n)
 		}
-		out, err := a.createOne(ctx, l, command, in.Reason)
+		out, err := a.createOne(ctx, l, command, &in.Change)
 		var taken *ConflictError
 		if !given && errors.As(err, &taken) {
 			continue
@@ -133,7 +108,7 @@ func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) 
 }
 
 // createOne writes the first event of a key, or the first after its deletion.
-func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command, reason string) (*linkOutput, error) {
+func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string, c *Change) (*linkOutput, error) {
 	if err := link.Normalize(l); err != nil {
 		return nil, err
 	}
@@ -144,16 +119,21 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command, reason
 	if domain.Revision == 0 || domain.Event.GetDomain().GetRemoved() {
 		return nil, fmt.Errorf("domain %q is not registered, PUT /v1/domains/%s first: %w", l.GetDomain(), l.GetDomain(), link.ErrInvalid)
 	}
-	now, err := a.writer.Current(ctx, stream.LinkAggregate(l.GetDomain(), l.GetKey()))
+	agg := stream.LinkAggregate(l.GetDomain(), l.GetKey())
+	now, err := a.writer.Current(ctx, agg)
+	if err != nil {
+		return nil, err
+	}
+	before, err := a.repeated(ctx, agg, now, c)
 	switch {
 	case err != nil:
 		return nil, err
-	case now.Revision != 0 && now.Event.GetCommandId() == command:
-		return output(now.Revision, now.Event.GetLink()), nil // This very request, repeated.
+	case before.Revision != 0:
+		return output(before.Revision, before.Event.GetLink()), nil
 	case now.Revision != 0 && !now.Event.GetLink().GetDeleted():
-		return nil, &ConflictError{Aggregate: stream.LinkAggregate(l.GetDomain(), l.GetKey()), Current: now.Revision}
+		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
 	}
-	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, reason)
+	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, c.Reason)
 }
 
 func (a *api) get(ctx context.Context, in *LinkPath) (*linkOutput, error) {
@@ -189,19 +169,29 @@ func (a *api) act(edit func(*linkfoldv1.Link)) func(context.Context, *actInput) 
 // update applies edit to the current state and writes the event that this amounts to; no change is no event.
 func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*linkfoldv1.Link)) (*linkOutput, error) {
 	expected, err := parseETag(c.IfMatch)
+	if err == nil {
+		err = c.check()
+	}
 	if err != nil {
 		return nil, err
 	}
-	command := commandID(c.IdempotencyKey)
-	now, err := a.current(ctx, path)
+	agg, err := aggregate(path)
 	if err != nil {
 		return nil, err
 	}
-	if now.Event.GetCommandId() == command {
-		return output(now.Revision, now.Event.GetLink()), nil // This very request, repeated.
+	now, err := a.writer.Current(ctx, agg)
+	if err != nil {
+		return nil, err
 	}
-	if expected != 0 && expected != now.Revision {
-		return nil, &ConflictError{Current: now.Revision}
+	// Before anything else: what the request did may be why it would be refused now, as a repeated DELETE.
+	if before, err := a.repeated(ctx, agg, now, c); err != nil || before.Revision != 0 {
+		return output(before.Revision, before.Event.GetLink()), err
+	}
+	switch {
+	case now.Revision == 0 || now.Event.GetLink().GetDeleted():
+		return nil, fmt.Errorf("link %s/%s: %w", agg.Domain, agg.Key, ErrNotFound)
+	case expected != 0 && expected != now.Revision:
+		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
 	}
 	after := proto.CloneOf(now.Event.GetLink())
 	edit(after)
@@ -212,7 +202,7 @@ func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*
 	if t == linkfoldv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return output(now.Revision, after), nil
 	}
-	return a.write(ctx, t, after, now.Revision, command, c.Reason)
+	return a.write(ctx, t, after, now.Revision, commandID(c.IdempotencyKey), c.Reason)
 }
 
 func (a *api) write(ctx context.Context, t linkfoldv1.EventType, l *linkfoldv1.Link, expected uint64, command, reason string) (*linkOutput, error) {
@@ -223,28 +213,6 @@ func (a *api) write(ctx context.Context, t linkfoldv1.EventType, l *linkfoldv1.L
 		return nil, err
 	}
 	return output(rev, l), nil
-}
-
-func (a *api) history(ctx context.Context, in *LinkPath) (*historyOutput, error) {
-	agg, err := aggregate(in)
-	if err != nil {
-		return nil, a.problem(ctx, err)
-	}
-	states, err := a.writer.History(ctx, agg)
-	if err == nil && len(states) == 0 {
-		err = fmt.Errorf("link %s/%s: %w", agg.Domain, agg.Key, ErrNotFound)
-	}
-	if err != nil {
-		return nil, a.problem(ctx, err)
-	}
-	out := &historyOutput{}
-	for _, s := range states {
-		out.Body.Revisions = append(out.Body.Revisions, Revision{
-			Type: event.TypeName(s.Event.GetType()), Time: time.UnixMicro(s.Event.GetTimeUs()).UTC(), Actor: s.Event.GetActor(), Reason: s.Event.GetReason(),
-			Command: s.Event.GetCommandId(), Previous: s.Event.GetPreviousRevision(), Link: show(s.Revision, s.Event.GetLink()),
-		})
-	}
-	return out, nil
 }
 
 // current is the newest event of a link that exists.
@@ -292,26 +260,4 @@ func show(rev uint64, l *linkfoldv1.Link) Link {
 		Domain: l.GetDomain(), Key: l.GetKey(), Destination: l.GetDestination(), Inactive: l.GetInactive(), Deleted: l.GetDeleted(),
 		Title: l.GetTitle(), Tags: l.GetTags(), Created: time.UnixMicro(l.GetCreatedUs()).UTC(), Revision: rev,
 	}
-}
-
-func etag(rev uint64) string { return `"` + strconv.FormatUint(rev, 10) + `"` }
-
-// parseETag reads an If-Match value; 0 when there is none.
-func parseETag(s string) (uint64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	rev, err := strconv.ParseUint(strings.Trim(strings.TrimPrefix(s, "W/"), `"`), 10, 64)
-	if err != nil || rev == 0 {
-		return 0, fmt.Errorf("If-Match %q is no revision: send the ETag of your last read: %w", s, link.ErrInvalid)
-	}
-	return rev, nil
-}
-
-// commandID is the client's idempotency key, or a new id.
-func commandID(key string) string {
-	if key != "" {
-		return key
-	}
-	return uuid.Must(uuid.NewV7()).String()
 }

@@ -83,14 +83,17 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
-	for {
+	for unsure := false; ; {
 		attempt, stop := context.WithTimeout(ctx, attemptWait)
 		ack, err := w.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
 		stop()
 		if err == nil {
 			return ack.Sequence, nil
 		}
-		rev, settled, err := w.settle(ctx, a, ev.GetCommandId(), expected, err)
+		// Only an answer of the stream is certain; any other error leaves open whether the event is stored.
+		var refused *jetstream.APIError
+		unsure = unsure || !errors.As(err, &refused)
+		rev, settled, err := w.settle(ctx, a, ev.GetCommandId(), expected, unsure, err)
 		if settled {
 			return rev, err
 		}
@@ -102,8 +105,9 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 	}
 }
 
-// settle finds out what became of a write that was not acknowledged. settled is false when it has to be tried again.
-func (w *Writer) settle(ctx context.Context, a stream.Aggregate, command string, expected uint64, cause error) (rev uint64, settled bool, err error) {
+// settle finds out what became of a write that was not acknowledged; unsure when it may be stored all the same. settled is false when it
+// has to be tried again.
+func (w *Writer) settle(ctx context.Context, a stream.Aggregate, command string, expected uint64, unsure bool, cause error) (rev uint64, settled bool, err error) {
 	now, err := w.Current(ctx, a)
 	if err != nil {
 		return 0, false, errors.Join(cause, err)
@@ -111,12 +115,38 @@ func (w *Writer) settle(ctx context.Context, a stream.Aggregate, command string,
 	switch {
 	case now.Revision != 0 && now.Event.GetCommandId() == command:
 		return now.Revision, true, nil
-	case now.Revision != expected:
+	case now.Revision == expected:
+		break
+	case unsure:
+		// Somebody was faster, or has changed our own write already.
+		own, err := w.find(ctx, a, command)
+		if err != nil {
+			return 0, false, errors.Join(cause, err)
+		}
+		if own.Revision != 0 {
+			return own.Revision, true, nil
+		}
+		fallthrough
+	default:
 		return 0, true, &ConflictError{Aggregate: a, Current: now.Revision}
 	}
 	// Not stored yet as far as anybody can see: it was lost on the way, or another write of the subject is in flight (JetStream's
 	// errors 10071 and 10164). Trying again is right in both cases, because the expected revision lets only one write through.
 	return 0, false, cause
+}
+
+// find looks in an aggregate's history for the event of a command; a zero State when there is none.
+func (w *Writer) find(ctx context.Context, a stream.Aggregate, command string) (link.State, error) {
+	history, err := w.History(ctx, a)
+	if err != nil {
+		return link.State{}, err
+	}
+	for _, s := range history {
+		if s.Event.GetCommandId() == command {
+			return s, nil
+		}
+	}
+	return link.State{}, nil
 }
 
 // History is all events of an aggregate, oldest first.

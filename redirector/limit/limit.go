@@ -108,7 +108,11 @@ func (l *Limiter) askRedis() bool {
 func (l *Limiter) pauseRedis(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.after = time.Now().Add(pause)
+	now := time.Now()
+	if now.Before(l.after) {
+		return // Another request has met the same failure.
+	}
+	l.after = now.Add(pause)
 	l.log.Warn("redis does not count misses, counting in memory", "err", err)
 }
 

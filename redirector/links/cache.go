@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"linkfold/schema/stream"
@@ -17,7 +18,8 @@ const shards = 64
 // lately.
 type cache struct {
 	seed   maphash.Seed
-	limit  int // entries per shard
+	limit  int           // entries per shard
+	epoch  atomic.Uint64 // counts calls of expire
 	shards [shards]shard
 }
 
@@ -49,12 +51,16 @@ func (c *cache) get(a stream.Aggregate, now time.Time) (e Entry, known, fresh bo
 }
 
 // put stores e for ttl, shortened by up to a tenth so that entries loaded together do not expire together, unless a newer revision
-// is there already. It returns the newer of the two. a must not be a view.
-func (c *cache) put(a stream.Aggregate, e Entry, ttl time.Duration) Entry {
+// is there already. It returns the newer of the two. epoch is the cache's when e was asked for: if everything has expired since, e
+// may be as old as what expired, and does not count as fresh. a must not be a view.
+func (c *cache) put(a stream.Aggregate, e Entry, ttl time.Duration, epoch uint64) Entry {
 	sh := c.shard(a)
 	until := time.Now().Add(ttl - rand.N(ttl/10+1)).UnixNano()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	if epoch != c.epoch.Load() {
+		until = 0
+	}
 	old, ok := sh.entries[a]
 	if ok && old.entry.Revision > e.Revision {
 		return old.entry
@@ -68,6 +74,7 @@ func (c *cache) put(a stream.Aggregate, e Entry, ttl time.Duration) Entry {
 
 // expire makes every entry ask its source before it is served again; it stays as a fallback.
 func (c *cache) expire() {
+	c.epoch.Add(1)
 	for i := range c.shards {
 		sh := &c.shards[i]
 		sh.mu.Lock()
@@ -75,6 +82,17 @@ func (c *cache) expire() {
 			v.until = 0
 			sh.entries[a] = v
 		}
+		sh.mu.Unlock()
+	}
+}
+
+// clear forgets everything.
+func (c *cache) clear() {
+	c.epoch.Add(1)
+	for i := range c.shards {
+		sh := &c.shards[i]
+		sh.mu.Lock()
+		clear(sh.entries)
 		sh.mu.Unlock()
 	}
 }

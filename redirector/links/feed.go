@@ -2,7 +2,6 @@ package links
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -27,6 +26,7 @@ const reconnectPause = time.Second
 type feed struct {
 	mu     sync.Mutex
 	links  jetstream.Stream
+	life   string // stream.Generation of LINKS; empty while the feed never ran
 	seen   uint64 // newest sequence applied to the cache
 	recent uint64 // what seen was at the time since
 	old    uint64 // what seen was at least settle ago
@@ -34,12 +34,13 @@ type feed struct {
 	caught bool
 }
 
-// floor is the LINKS sequence that a Redis partition must have applied for its answers to be believed; 0 while the feed never ran.
-func (f *feed) floor(now time.Time) uint64 {
+// believes reports whether the answers of a Redis partition count: it must be a fold of this very stream, and have applied what the
+// stream held settle ago. While the feed never ran, any partition with a cursor is believed.
+func (f *feed) believes(life string, cursor uint64, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.age(now)
-	return f.old
+	return cursor > 0 && cursor >= f.old && (f.life == "" || f.life == life)
 }
 
 // age is called with the lock held. Two steps make sure that nothing younger than settle becomes old.
@@ -58,11 +59,13 @@ func (f *feed) advance(seq uint64, now time.Time) {
 }
 
 // begin notes that everything up to seq was in the stream when the consumer started: those events will not come through the feed, so Redis
-// must have them.
-func (f *feed) begin(seq uint64, now time.Time) {
+// must have them. It reports whether this is another stream than before: made anew, its sequences start again.
+func (f *feed) begin(life string, seq uint64, now time.Time) (anew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen, f.recent, f.old, f.since, f.caught = seq, seq, seq, now, true
+	anew = f.life != "" && f.life != life
+	f.seen, f.recent, f.old, f.since, f.caught, f.life = seq, seq, seq, now, true, life
+	return anew
 }
 
 func (f *feed) ready() bool {
@@ -71,17 +74,20 @@ func (f *feed) ready() bool {
 	return f.caught
 }
 
-// stream is the LINKS stream handle, made once.
+// stream is the LINKS stream handle, kept once it is known. The lock is not held while the server is asked: lookups need it.
 func (f *feed) stream(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.links != nil {
-		return f.links, nil
+	s := f.links
+	f.mu.Unlock()
+	if s != nil {
+		return s, nil
 	}
 	s, err := js.Stream(ctx, stream.Links)
 	if err != nil {
 		return nil, fmt.Errorf("open stream %s: %w", stream.Links, err)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.links = s
 	return s, nil
 }
@@ -139,9 +145,13 @@ func (s *Store) follow(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, messages.Stop)
 	defer stop()
 	defer messages.Stop()
-	// Whatever changed while nobody listened must be asked for again.
+	// Whatever changed while nobody listened must be asked for again. In this order: an answer that was asked for before begin, from a
+	// source that may lack those changes, is expired by what follows, even if it comes later.
+	if s.feed.begin(stream.Generation(links.CachedInfo()), last, time.Now()) {
+		s.log.Warn("the LINKS stream was made anew, forgetting all links", "seq", last)
+		s.cache.clear()
+	}
 	s.cache.expire()
-	s.feed.begin(last, time.Now())
 	for {
 		m, err := messages.Next()
 		if err != nil {
@@ -164,7 +174,7 @@ func (s *Store) apply(m jetstream.Msg) {
 		s.log.Error("event skipped", "seq", meta.Sequence.Stream, "err", err)
 		return
 	}
-	s.cache.put(a, entry(meta.Sequence.Stream, ev), s.cfg.FreshFor)
+	s.cache.put(a, entry(meta.Sequence.Stream, ev), s.cfg.FreshFor, s.cache.epoch.Load())
 	s.metrics.events.Inc()
 }
 
@@ -190,9 +200,9 @@ func (s *Store) watchGeneration(ctx context.Context) error {
 			if e == nil || e.Operation() != jetstream.KeyValuePut {
 				continue
 			}
-			var g projection.Generations
-			if err := json.Unmarshal(e.Value(), &g); err != nil || g.Active == 0 {
-				s.log.Error("generations entry ignored", "value", string(e.Value()), "err", err)
+			g, err := projection.ParseGenerations(e.Value())
+			if err != nil {
+				s.log.Error("generations entry ignored", "err", err)
 				continue
 			}
 			if old := s.generation.Swap(g.Active); old != g.Active {

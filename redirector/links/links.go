@@ -53,6 +53,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// staleFor is how long an old entry is served without asking again, after no source could be asked.
+const staleFor = 500 * time.Millisecond
+
 // Entry is the state of an aggregate as this redirector knows it. It is shared and must not be changed.
 type Entry struct {
 	// Revision is the LINKS sequence of the newest event; 0 when the aggregate never had one.
@@ -104,27 +107,29 @@ func (s *Store) Get(ctx context.Context, a stream.Aggregate) (Entry, error) {
 	}
 	if known {
 		s.metrics.stale.Inc()
-		return e, nil
+		// Not every request needs to wait for sources that do not answer.
+		return s.cache.put(a, e, staleFor, s.cache.epoch.Load()), nil
 	}
 	return Entry{}, fmt.Errorf("look up %s: %w: %v", projection.Name(a), ErrUnavailable, err)
 }
 
 // load asks Redis, then JetStream, and caches the answer.
 func (s *Store) load(ctx context.Context, a stream.Aggregate) (Entry, error) {
+	epoch := s.cache.epoch.Load()
 	fromRedis, current, redisErr := s.fromRedis(ctx, a)
 	if redisErr == nil && current {
 		s.metrics.redisHits.Inc()
-		return s.cache.put(a, fromRedis, s.ttl(fromRedis)), nil
+		return s.cache.put(a, fromRedis, s.ttl(fromRedis), epoch), nil
 	}
 	e, err := s.fromStream(ctx, a)
 	if err == nil {
 		s.metrics.streamHits.Inc()
-		return s.cache.put(a, e, s.ttl(e)), nil
+		return s.cache.put(a, e, s.ttl(e), epoch), nil
 	}
 	if redisErr == nil && fromRedis.Revision > 0 {
 		// The projection is behind, and the stream cannot be asked: an old destination beats none. Ask again soon.
 		s.metrics.stale.Inc()
-		return s.cache.put(a, fromRedis, s.cfg.MissFor), nil
+		return s.cache.put(a, fromRedis, s.cfg.MissFor, epoch), nil
 	}
 	return Entry{}, errors.Join(redisErr, err)
 }

@@ -20,9 +20,6 @@ import (
 // errSkipped means that Redis failed a moment ago and was not asked.
 var errSkipped = errors.New("redis failed a moment ago")
 
-// errNoGeneration means that nobody has said yet which generation of the projection to read.
-var errNoGeneration = errors.New("active generation of the projection is unknown")
-
 // fromRedis reads a value and its partition's cursor in one round trip. current tells whether the partition is far enough for the answer,
 // a missing key above all, to be believed.
 func (s *Store) fromRedis(ctx context.Context, a stream.Aggregate) (e Entry, current bool, err error) {
@@ -37,18 +34,18 @@ func (s *Store) fromRedis(ctx context.Context, a stream.Aggregate) (e Entry, cur
 	}
 	pipe := s.rdb.Pipeline()
 	value := pipe.Get(ctx, projection.Key(gen, a))
-	cursor := pipe.HGet(ctx, projection.MetaKey(gen, projection.Partition(a)), "cur")
+	meta := pipe.HMGet(ctx, projection.MetaKey(gen, projection.Partition(a)), projection.MetaFields()...)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		s.metrics.redisErrors.Inc()
 		s.breaker.failed(time.Now())
 		return Entry{}, false, fmt.Errorf("read redis: %w", err)
 	}
 	s.breaker.worked()
-	cur, err := cursor.Uint64()
+	m, err := projection.ParseMeta(meta.Val()) // Zero when the partition is empty or was lost.
 	if err != nil {
-		cur = 0 // No cursor: the partition is empty or was lost.
+		return Entry{}, false, fmt.Errorf("read redis: %w", err)
 	}
-	current = cur > 0 && cur >= s.feed.floor(time.Now())
+	current = s.feed.believes(m.Life, m.Cursor, time.Now())
 	raw, err := value.Bytes()
 	if errors.Is(err, redis.Nil) {
 		return Entry{}, current, nil
@@ -85,19 +82,16 @@ func (s *Store) activeGeneration(ctx context.Context) (uint64, error) {
 	if gen := s.generation.Load(); gen > 0 {
 		return gen, nil
 	}
-	gen, err := s.rdb.Get(ctx, projection.ActiveKey).Uint64()
-	if errors.Is(err, redis.Nil) {
-		return 0, errNoGeneration
-	}
-	if err != nil {
+	gen, err := projection.Active(ctx, s.rdb)
+	if err != nil && !errors.Is(err, projection.ErrNoGenerations) {
 		s.metrics.redisErrors.Inc()
 		s.breaker.failed(time.Now())
-		return 0, fmt.Errorf("read active generation: %w", err)
 	}
-	return gen, nil
+	return gen, err
 }
 
-// fromStream reads the last event of the aggregate's subject. It is always current.
+// fromStream reads the last event of the aggregate's subject. On a single server it is current; in a cluster a follower may answer that
+// is a moment behind, and the feed brings what it lacked.
 func (s *Store) fromStream(ctx context.Context, a stream.Aggregate) (Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StreamWait)
 	defer cancel()

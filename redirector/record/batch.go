@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,13 +16,15 @@ const (
 	batchBytes = 1 << 20
 )
 
-// batch is a group of encoded hits that is sent, spilled and settled as one.
+// batch is a group of encoded hits that is sent, spilled and settled as one. It is written by one goroutine at a time: Record's
+// callers (under Recorder.mu) while it is the newest of the queue, then the flusher, then the drainer.
 type batch struct {
 	id        string
 	data      []byte // the hits, back to back
 	ends      []int  // where each ends in data
 	attempted bool   // sent once already: its messages may be in the stream
 	inherited bool   // found in the spill directory at start
+	parts     int    // shelved batches that were joined into this one
 
 	released chan struct{} // closed once the visitors of these hits may be answered
 	once     sync.Once
@@ -45,14 +48,38 @@ func (b *batch) hit(i int) []byte {
 	return b.data[start:b.ends[i]:b.ends[i]]
 }
 
-func (b *batch) release() {
-	b.once.Do(func() {
-		if b.timer != nil {
-			b.timer.Stop()
-		}
-		close(b.released)
-	})
+// joins reports whether o can be sent as a part of b. A batch that may be in the stream under its own message id cannot: the id is
+// what the server would recognise it by.
+func (b *batch) joins(o *batch) bool {
+	return b.anonymous() && o.anonymous() && b.attempted == o.attempted && b.inherited == o.inherited &&
+		b.len()+o.len() <= batchHits && b.size()+o.size() <= batchBytes
 }
+
+// anonymous reports that no message of b can have been sent with a message id.
+func (b *batch) anonymous() bool { return !b.attempted || b.len() <= looseHits }
+
+// join makes o a part of b, which then needs an id of its own.
+func (b *batch) join(o *batch) {
+	for i := range o.len() {
+		b.add(o.hit(i))
+	}
+	b.parts += o.parts
+}
+
+// copy is b without the visitors that wait for it, to join others to.
+func (b *batch) copy() *batch {
+	return &batch{id: b.id, data: slices.Clone(b.data), ends: slices.Clone(b.ends), attempted: b.attempted, inherited: b.inherited, parts: b.parts}
+}
+
+// release lets the visitors go; the timer is not needed any more.
+func (b *batch) release() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.open()
+}
+
+func (b *batch) open() { b.once.Do(func() { close(b.released) }) }
 
 var errBatch = errors.New("malformed spilled batch")
 
@@ -75,11 +102,12 @@ func appendField(out, field []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(out, uint32(len(field))), field...)
 }
 
+// decodeBatch is the inverse of encode; the error wraps errBatch.
 func decodeBatch(p []byte) (*batch, error) {
 	if len(p) < 1 {
 		return nil, errBatch
 	}
-	b := &batch{attempted: p[0] == 1, released: make(chan struct{})}
+	b := &batch{attempted: p[0] == 1, parts: 1, released: make(chan struct{})}
 	id, rest, err := cutField(p[1:])
 	if err != nil {
 		return nil, err
@@ -91,6 +119,9 @@ func decodeBatch(p []byte) (*batch, error) {
 			return nil, err
 		}
 		b.add(hit)
+	}
+	if b.len() > batchHits {
+		return nil, fmt.Errorf("%d hits, more than the stream takes at once: %w", b.len(), errBatch)
 	}
 	return b, nil
 }

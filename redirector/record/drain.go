@@ -7,25 +7,24 @@ import (
 )
 
 const (
-	drainWait  = 5 * time.Second // for one batch that is sent again
+	drainWait  = 2 * time.Second // for one batch that is sent again
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 2 * time.Second
 )
 
 // drain sends again what could not be sent in time: first what is only in memory, then the spill, oldest first. The first success
-// shows that the stream answers, and new hits go there directly again, beside the backlog.
+// shows that the stream answers, and new hits go there directly again, beside the backlog: they have a publisher of their own, and the
+// drainer has one batch in flight at a time, so they wait for one batch at most.
 func (r *Recorder) drain(ctx context.Context, p *publisher) {
 	backoff := minBackoff
+	var b *batch // kept until it is acknowledged: what is sent again must be the same batch under the same id
+	var fromSpill bool
 	for ctx.Err() == nil {
-		b, fromSpill, err := r.oldest()
-		if err != nil {
-			r.metrics.spillErrors.Inc()
-			r.log.Error("spill cannot be read, hits stay there", "err", err)
-		}
 		if b == nil {
-			// Nothing to do, or nothing readable: then look again after a while.
-			wait(ctx, r.retry, maxBackoff)
-			continue
+			if b, fromSpill = r.oldest(); b == nil {
+				wait(ctx, r.retry, maxBackoff)
+				continue
+			}
 		}
 		if err := p.publish(ctx, b, drainWait, b.attempted); err != nil {
 			b.attempted = true
@@ -35,22 +34,46 @@ func (r *Recorder) drain(ctx context.Context, p *publisher) {
 		}
 		backoff = minBackoff
 		r.recovered(b, fromSpill)
+		b = nil
 	}
 }
 
-// oldest is the next batch to send again; nil when there is none. A batch in memory is copied out by reference: only this goroutine
-// removes it.
-func (r *Recorder) oldest() (b *batch, fromSpill bool, err error) {
+// oldest is the next batch to send again; nil when there is none that can be read. Small batches are joined, because a batch costs the
+// stream an fsync, however small.
+func (r *Recorder) oldest() (b *batch, fromSpill bool) {
+	if b = r.oldestKept(); b == nil && r.spill != nil {
+		var err error
+		if b, err = r.spill.next(); err != nil {
+			r.metrics.spillErrors.Inc()
+			r.log.Error("spill cannot be read, hits stay there", "err", err)
+			// Nobody would find out that the stream answers again: let new hits try.
+			r.healthy.Store(true)
+		}
+		fromSpill = true
+	}
+	if b != nil && b.parts > 1 {
+		r.mu.Lock()
+		b.id = r.newID()
+		r.mu.Unlock()
+	}
+	return b, fromSpill
+}
+
+// oldestKept joins the oldest batches that are only in memory. They stay in the list until recovered; only the drainer removes them.
+func (r *Recorder) oldestKept() *batch {
 	r.mu.Lock()
-	if len(r.kept) > 0 {
-		b = r.kept[0]
+	defer r.mu.Unlock()
+	if len(r.kept) == 0 {
+		return nil
 	}
-	r.mu.Unlock()
-	if b != nil || r.spill == nil {
-		return b, false, nil
+	b := r.kept[0].copy()
+	for _, o := range r.kept[1:] {
+		if !b.joins(o) {
+			break
+		}
+		b.join(o)
 	}
-	b, err = r.spill.next()
-	return b, true, err
+	return b
 }
 
 // recovered settles a batch that was shelved and is now in the stream.
@@ -69,7 +92,9 @@ func (r *Recorder) recovered(b *batch, fromSpill bool) {
 		r.counts.spilled -= n
 		r.counts.acknowledged += n
 	default:
-		r.kept = r.kept[1:]
+		for range b.parts {
+			pop(&r.kept)
+		}
 		r.bytes -= b.size()
 		r.counts.buffered -= n
 		r.counts.acknowledged += n

@@ -9,7 +9,8 @@
 //	                                └──> memory (no directory)    ──drainer──> JetStream, marked as re-sent
 //
 // In mode stream, Record returns when the hit is acknowledged by the stream or fsynced in the spill directory; without a
-// directory it returns after AckWait at the latest and the hit waits in memory. In mode async it returns at once. Memory is
+// directory it returns after AckWait at the latest and the hit waits in memory. When the disk does not answer for a second either,
+// Record returns all the same: redirecting comes first. In mode async it returns at once. Memory is
 // bounded: beyond the bound the newest hits are dropped and counted. Every hit is at any moment in exactly one of
 // acknowledged, buffered, spilled or dropped, and these counts are published to the LEDGER stream (DESIGN.md §8).
 //
@@ -18,8 +19,6 @@
 package record
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -28,7 +27,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"linkfold/schema/linkfoldv1"
@@ -81,6 +79,9 @@ type Recorder struct {
 	spill   *spill // nil without a directory
 	metrics *metrics
 
+	scratch    sync.Pool // of *[]byte, to encode hits in
+	spillFails bool      // the last append failed; of the flusher
+
 	healthy atomic.Bool   // the stream answered in time the last time it was asked
 	wake    chan struct{} // the queue is no longer empty
 	retry   chan struct{} // the drainer has something to do
@@ -91,6 +92,7 @@ type Recorder struct {
 	bytes  int      // of queue and kept
 	counts counts
 	nextID uint64
+	closed bool // Run has ended: nothing is sent any more
 }
 
 // New opens the spill directory and takes over what an earlier instance left there. id names this instance and must be
@@ -109,6 +111,7 @@ func New(cfg Config, id, subject string, nc *nats.Conn, reg prometheus.Registere
 		if err != nil {
 			return nil, err
 		}
+		s.lost = r.writeOff
 		r.spill, r.counts.inherited = s, inherited
 		if inherited > 0 {
 			log.Info("spilled hits of an earlier instance found", "hits", inherited, "dir", cfg.SpillDir)
@@ -119,13 +122,14 @@ func New(cfg Config, id, subject string, nc *nats.Conn, reg prometheus.Registere
 	return r, nil
 }
 
-var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
-
 // Record takes one hit and returns when the mode's promise about it holds. It reports whether the hit was accepted: false means
-// that it was dropped and counted, because memory is full. The hit is not kept after the call.
+// that it was dropped and counted, because memory is full or Run has ended. The hit is not kept after the call.
 func (r *Recorder) Record(h *linkfoldv1.Hit) bool {
-	buf := scratch.Get().(*[]byte)
-	defer scratch.Put(buf)
+	buf, ok := r.scratch.Get().(*[]byte)
+	if !ok {
+		buf = new([]byte)
+	}
+	defer r.scratch.Put(buf)
 	var err error
 	if *buf, err = (proto.MarshalOptions{}).MarshalAppend((*buf)[:0], h); err != nil {
 		r.countDrop(fmt.Errorf("encode hit: %w", err))
@@ -146,7 +150,7 @@ func (r *Recorder) add(hit []byte) *batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.accepted++
-	if r.bytes+len(hit) > r.cfg.BufferBytes {
+	if r.closed || r.bytes+len(hit) > r.cfg.BufferBytes {
 		r.counts.dropped++
 		return nil
 	}
@@ -168,16 +172,21 @@ func (r *Recorder) add(hit []byte) *batch {
 
 // newBatch is called with the lock held. Its timer is the visitor's way out when nothing else answers.
 func (r *Recorder) newBatch() *batch {
-	r.nextID++
-	b := &batch{id: fmt.Sprintf("%s-%d", r.id, r.nextID), released: make(chan struct{})}
+	b := &batch{id: r.newID(), parts: 1, released: make(chan struct{})}
 	if r.cfg.Mode == ModeStream {
 		limit := stuckDisk
 		if r.spill == nil {
 			limit = r.cfg.AckWait
 		}
-		b.timer = time.AfterFunc(limit, b.release)
+		b.timer = time.AfterFunc(limit, b.open)
 	}
 	return b
+}
+
+// newID is called with the lock held. A batch id is never used for two batches: the server would take the second for stored.
+func (r *Recorder) newID() string {
+	r.nextID++
+	return fmt.Sprintf("%s-%d", r.id, r.nextID)
 }
 
 func (r *Recorder) countDrop(err error) {
@@ -186,157 +195,4 @@ func (r *Recorder) countDrop(err error) {
 	r.counts.dropped++
 	r.mu.Unlock()
 	r.log.Error("hit dropped", "err", err)
-}
-
-// Run sends hits until ctx ends, then goes on for Config.Drain, moves what is left to the spill directory, and publishes the
-// final totals. Hits that are still only in memory then are lost: they are counted as dropped, logged, and returned as an error.
-func (r *Recorder) Run(ctx context.Context) error {
-	flushPub, err := newPublisher(r.nc, r.subject)
-	if err != nil {
-		return err
-	}
-	defer flushPub.close()
-	drainPub, err := newPublisher(r.nc, r.subject)
-	if err != nil {
-		return err
-	}
-	defer drainPub.close()
-
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	var g errgroup.Group
-	g.Go(func() error { r.flush(ctx, work, flushPub); return nil })
-	g.Go(func() error { r.drain(work, drainPub); return nil })
-	g.Go(func() error { r.publishTotals(work); return nil })
-	<-ctx.Done()
-	r.awaitEmpty(context.WithoutCancel(ctx))
-	stop()
-	_ = g.Wait()
-	return r.finish(context.WithoutCancel(ctx))
-}
-
-// awaitEmpty waits until nothing is left in memory, at most Config.Drain.
-func (r *Recorder) awaitEmpty(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.Drain)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for r.Totals().GetBuffered() > 0 {
-		signal(r.wake)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// finish gives up what is still only in memory, and says so.
-func (r *Recorder) finish(ctx context.Context) error {
-	var errs []error
-	r.mu.Lock()
-	for _, b := range append(r.kept, r.queue...) {
-		b.release()
-	}
-	lost := r.counts.buffered
-	r.counts.buffered, r.counts.dropped = 0, r.counts.dropped+lost
-	r.kept, r.queue, r.bytes = nil, nil, 0
-	r.mu.Unlock()
-	if lost > 0 {
-		errs = append(errs, fmt.Errorf("%d hits could not be sent before shutdown and are lost: configure a spill directory to keep them", lost))
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := r.sendTotals(ctx, true); err != nil {
-		errs = append(errs, err)
-	}
-	if r.spill != nil {
-		errs = append(errs, r.spill.close())
-	}
-	return errors.Join(errs...)
-}
-
-// flush is the hot path: it sends one batch after the other, or shelves them while the stream does not answer.
-func (r *Recorder) flush(ctx, work context.Context, p *publisher) {
-	for {
-		b := r.take(work)
-		if b == nil {
-			return
-		}
-		if r.healthy.Load() {
-			b.attempted = true
-			err := p.publish(work, b, r.cfg.AckWait, false)
-			if err == nil {
-				r.acknowledged(b)
-				continue
-			}
-			if r.healthy.Swap(false) && ctx.Err() == nil {
-				r.log.Warn("stream does not take hits, keeping them until it does", "err", err, "hits", b.len())
-			}
-		}
-		r.shelve(b)
-	}
-}
-
-// take waits for a batch and removes it from the queue; nil when ctx ended.
-func (r *Recorder) take(ctx context.Context) *batch {
-	for {
-		r.mu.Lock()
-		if len(r.queue) > 0 {
-			b := r.queue[0]
-			r.queue = r.queue[1:]
-			r.mu.Unlock()
-			return b
-		}
-		r.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.wake:
-		}
-	}
-}
-
-// acknowledged settles a batch that was never shelved.
-func (r *Recorder) acknowledged(b *batch) {
-	r.mu.Lock()
-	r.counts.buffered -= uint64(b.len())
-	r.counts.acknowledged += uint64(b.len())
-	r.bytes -= b.size()
-	r.mu.Unlock()
-	b.release()
-	r.metrics.batch.Observe(float64(b.len()))
-}
-
-// shelve makes a batch durable in the spill directory and answers its visitors; without a directory, or when that fails, the
-// batch stays in memory for the drainer.
-func (r *Recorder) shelve(b *batch) {
-	spilled := false
-	if r.spill != nil {
-		err := r.spill.append(b)
-		if err != nil {
-			r.metrics.spillErrors.Inc()
-			r.log.Error("spill failed, hits stay in memory", "err", err, "hits", b.len())
-		}
-		spilled = err == nil
-	}
-	r.mu.Lock()
-	if spilled {
-		r.counts.buffered -= uint64(b.len())
-		r.counts.spilled += uint64(b.len())
-		r.bytes -= b.size()
-	} else {
-		r.kept = append(r.kept, b)
-	}
-	r.mu.Unlock()
-	// A crash after this line loses nothing of a spilled batch: it was fsynced before its visitors were answered.
-	b.release()
-	signal(r.retry)
-}
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -37,6 +37,7 @@ func (r *Recorder) publishTotals(ctx context.Context) {
 	tick := time.NewTicker(totalsEvery)
 	defer tick.Stop()
 	var sent counts
+	var dropped uint64
 	first := true
 	for {
 		select {
@@ -47,6 +48,10 @@ func (r *Recorder) publishTotals(ctx context.Context) {
 		r.mu.Lock()
 		now := r.counts
 		r.mu.Unlock()
+		if now.dropped > dropped {
+			r.log.Error("hits dropped and counted, memory is full", "hits", now.dropped-dropped)
+			dropped = now.dropped
+		}
 		if now == sent && !first {
 			continue
 		}

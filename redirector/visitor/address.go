@@ -55,11 +55,11 @@ func (p Proxies) ClientAddress(peer netip.Addr, forwarded string) netip.Addr {
 	return addr
 }
 
-// parseHop reads an address with or without a port.
+// parseHop reads an address with or without a port. A zone is cut off: it may be any text, and means nothing on this machine.
 func parseHop(s string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
-		return a.Unmap(), nil
+		return a.Unmap().WithZone(""), nil
 	}
 	ap, err := netip.ParseAddrPort(s)
-	return ap.Addr().Unmap(), err
+	return ap.Addr().Unmap().WithZone(""), err
 }
