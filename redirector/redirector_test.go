@@ -329,8 +329,8 @@ func TestSpillSurvivesARestart(t *testing.T) {
 			t.Fatal(r)
 		}
 	}
-	if err := in.stop(); err == nil || !strings.Contains(err.Error(), "publish totals") {
-		t.Errorf("stopped without NATS: %v, want only the totals to be missing", err)
+	if err := in.stop(); err != nil {
+		t.Errorf("stopped without NATS: %v", err)
 	}
 	if err := in.stack.StartServer(context.Background(), devstack.NATS); err != nil {
 		t.Fatal(err)
