@@ -1,7 +1,6 @@
 package record
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -22,7 +21,7 @@ func TestSpillFullInRecorder(t *testing.T) {
 		t.Errorf("totals %v", c)
 	}
 	r.spill.max = segmentBytes
-	if err := r.stop(); err == nil || !strings.Contains(err.Error(), "publish totals") || strings.Contains(err.Error(), "lost") {
+	if err := r.stop(); err != nil {
 		t.Errorf("Run = %v", err)
 	}
 	check()
