@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -59,6 +60,7 @@ type redirector struct {
 	access   *accesslog.Log
 	handler  *handler
 	token    string
+	open     atomic.Bool // both listeners are
 }
 
 // Run serves until ctx ends, then stops taking requests, finishes those in progress, sends or spills their hits, and returns. NATS and Redis may
@@ -115,6 +117,7 @@ func build(cfg Config, deps Deps) (*redirector, error) {
 	}
 	if deps.Ready != nil {
 		deps.Ready("links", r.store.Ready)
+		deps.Ready("listeners", r.listening)
 	}
 	return r, nil
 }
@@ -187,6 +190,14 @@ func (r *redirector) bootstrap(ctx context.Context) error {
 	}
 }
 
+// listening is a readiness check.
+func (r *redirector) listening(context.Context) error {
+	if !r.open.Load() {
+		return errors.New("waiting for the listeners to open")
+	}
+	return nil
+}
+
 // serve runs both listeners until ctx ends and the requests in progress are answered.
 func (r *redirector) serve(ctx context.Context) error {
 	public, err := net.Listen("tcp", r.cfg.Listen)
@@ -197,6 +208,7 @@ func (r *redirector) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("open admin listener: %w", err), public.Close())
 	}
+	r.open.Store(true)
 	if r.deps.Listening != nil {
 		r.deps.Listening(public.Addr(), adminListener.Addr())
 	}

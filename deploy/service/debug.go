@@ -48,7 +48,7 @@ func NewDebug(address string, metrics prometheus.Gatherer, log *slog.Logger) (*D
 // Addr is the address that the listener is bound to, host:port.
 func (d *Debug) Addr() string { return d.listener.Addr().String() }
 
-// Ready adds a check to /readyz; one of the same name is replaced.
+// Ready adds a check to /readyz; one of the same name is replaced. Before the first one nothing is ready.
 func (d *Debug) Ready(name string, c Check) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,6 +98,9 @@ func (d *Debug) waiting(ctx context.Context) map[string]string {
 	d.mu.Lock()
 	checks := maps.Clone(d.checks)
 	d.mu.Unlock()
+	if len(checks) == 0 {
+		return map[string]string{"service": "it has not started yet"}
+	}
 	type result struct {
 		name string
 		err  error

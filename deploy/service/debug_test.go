@@ -38,7 +38,7 @@ func TestDebugPages(t *testing.T) {
 		code       int
 	}{
 		{"/healthz", "ok", 200},
-		{"/readyz", `"ready":true`, 200},
+		{"/readyz", `"service":"it has not started yet"`, 503},
 		{"/metrics", "go_goroutines", 200},
 		{"/debug/pprof/", "goroutine", 200},
 		{"/debug/pprof/goroutine?debug=1", "goroutine profile", 200},

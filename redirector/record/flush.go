@@ -48,6 +48,7 @@ func (r *Recorder) acknowledged(b *batch) {
 	r.counts.buffered -= uint64(b.len())
 	r.counts.acknowledged += uint64(b.len())
 	r.bytes -= b.size()
+	r.answered(b)
 	r.mu.Unlock()
 	b.release()
 	r.metrics.batch.Observe(float64(b.len()))
@@ -69,6 +70,7 @@ func (r *Recorder) shelve(b *batch) {
 		r.spillFails = err != nil
 	}
 	r.mu.Lock()
+	r.answered(b)
 	if spilled {
 		r.bytes -= b.size()
 		r.settleSpilled(b)
@@ -79,6 +81,13 @@ func (r *Recorder) shelve(b *batch) {
 	// A crash after this line loses nothing of a spilled batch: it was fsynced before its visitors were answered.
 	b.release()
 	signal(r.retry)
+}
+
+// answered is called with the lock held, before the batch is released for the first time.
+func (r *Recorder) answered(b *batch) {
+	if r.waits() {
+		r.counts.unanswered -= uint64(b.len())
+	}
 }
 
 // settleSpilled is called with the lock held, after spill.append. The drainer sees the batch only from here on, so that it cannot

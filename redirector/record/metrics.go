@@ -30,7 +30,7 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) *metrics {
 		name, help string
 		value      func(*linkfoldv1.Totals) uint64
 	}{
-		{"accepted_hits_total", "Requests that became hits.", (*linkfoldv1.Totals).GetAccepted},
+		{"accepted_hits_total", "Requests that became hits and were answered.", (*linkfoldv1.Totals).GetAccepted},
 		{"acknowledged_hits_total", "Hits of this instance that the stream has acknowledged.", (*linkfoldv1.Totals).GetAcknowledged},
 		{"dropped_hits_total", "Hits lost because memory was full or at shutdown.", (*linkfoldv1.Totals).GetDropped},
 		{"resent_hits_total", "Hits sent more than once.", (*linkfoldv1.Totals).GetResent},
@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) *metrics {
 		name, help string
 		value      func(*linkfoldv1.Totals) uint64
 	}{
-		{"buffered_hits", "Hits in memory, without a durable copy.", (*linkfoldv1.Totals).GetBuffered},
+		{"buffered_hits", "Hits in memory, without a durable copy, whose visitors were answered.", (*linkfoldv1.Totals).GetBuffered},
 		{"spilled_hits", "Hits in the spill directory, not yet in the stream.", (*linkfoldv1.Totals).GetSpilled},
 		{"inherited_hits", "Hits of earlier instances in the spill directory.", (*linkfoldv1.Totals).GetInherited},
 	} {

@@ -164,11 +164,18 @@ func (r *Recorder) add(hit []byte) *batch {
 	b.add(hit)
 	r.bytes += len(hit)
 	r.counts.buffered++
+	if r.waits() {
+		r.counts.unanswered++
+	}
 	if len(r.queue) == 1 && b.len() == 1 {
 		signal(r.wake)
 	}
 	return b
 }
+
+// waits reports that visitors wait until their hits are durable. (When the disk is stuck they are let go after a second; that is not
+// counted.)
+func (r *Recorder) waits() bool { return r.cfg.Mode == ModeStream && r.spill != nil }
 
 // newBatch is called with the lock held. Its timer is the visitor's way out when nothing else answers.
 func (r *Recorder) newBatch() *batch {

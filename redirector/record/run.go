@@ -43,7 +43,7 @@ func (r *Recorder) awaitEmpty(ctx context.Context) {
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for r.Totals().GetBuffered() > 0 {
+	for r.buffered() > 0 {
 		signal(r.wake)
 		select {
 		case <-ctx.Done():
@@ -51,6 +51,13 @@ func (r *Recorder) awaitEmpty(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// buffered is how many hits are only in memory.
+func (r *Recorder) buffered() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts.buffered
 }
 
 // finish gives up what is still only in memory, and says so.
@@ -65,7 +72,7 @@ func (r *Recorder) finish(ctx context.Context) error {
 		b.release()
 	}
 	lost := r.counts.buffered
-	r.counts.buffered, r.counts.dropped = 0, r.counts.dropped+lost
+	r.counts.buffered, r.counts.unanswered, r.counts.dropped = 0, 0, r.counts.dropped+lost
 	r.kept, r.queue, r.bytes = nil, nil, 0
 	r.mu.Unlock()
 	if lost > 0 {

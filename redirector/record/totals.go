@@ -17,16 +17,21 @@ const totalsEvery = time.Second
 // counts is the ledger of this instance; see linkfoldv1.Totals for what each means.
 type counts struct {
 	accepted, acknowledged, dropped, buffered, spilled, recovered, resent, inherited uint64
+
+	// unanswered are buffered hits whose visitors wait for durability. They are not accepted yet: if the process is killed now, those visitors
+	// get no answer, and the ledger must not look for their hits.
+	unanswered uint64
 }
 
-// Totals is this instance's part of the ledger at this moment: accepted = acknowledged + buffered + spilled + dropped.
+// Totals is this instance's part of the ledger at this moment: accepted = acknowledged + buffered + spilled + dropped. Hits whose visitors
+// still wait for durability are in none of them.
 func (r *Recorder) Totals() *linkfoldv1.Totals {
 	r.mu.Lock()
 	c := r.counts
 	r.mu.Unlock()
 	return &linkfoldv1.Totals{
 		Redirector: r.id, StartedUs: r.started.UnixMicro(), TimeUs: time.Now().UnixMicro(),
-		Accepted: c.accepted, Acknowledged: c.acknowledged, Dropped: c.dropped, Buffered: c.buffered, Spilled: c.spilled,
+		Accepted: c.accepted - c.unanswered, Acknowledged: c.acknowledged, Dropped: c.dropped, Buffered: c.buffered - c.unanswered, Spilled: c.spilled,
 		Recovered: c.recovered, Resent: c.resent, Inherited: c.inherited,
 	}
 }

@@ -25,7 +25,8 @@ const (
 
 // Totals is the payload of one LEDGER message: what one redirector instance counted from its start to time_us.
 // All counters only grow, except buffered and spilled, which are levels.
-// accepted = acknowledged + buffered + spilled + dropped, at the moment of writing.
+// accepted = acknowledged + buffered + spilled + dropped, at the moment of writing. A hit whose visitor still waits for an answer is in
+// none of them.
 type Totals struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Redirector   string                 `protobuf:"bytes,1,opt,name=redirector,proto3" json:"redirector,omitempty"`
