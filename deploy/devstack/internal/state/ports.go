@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
+	"time"
 )
 
 // Free ports are looked for in this range. It lies below the range from which the kernel takes the source ports of
@@ -42,13 +44,15 @@ func Port(ctx context.Context, dir, name string, fixed int) (int, error) {
 	return port, err
 }
 
-// PortFree reports whether a server could listen on the loopback port now.
+// PortFree reports whether nobody listens on the loopback port. It asks by connecting: listening for a moment would make the port look
+// taken to others, and a child that is just being forked would hold the socket for longer than that.
 func PortFree(port int) bool {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), time.Second)
+	if err == nil {
+		conn.Close()
 		return false
 	}
-	return l.Close() == nil
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // freePort draws a port which nobody listens on and which is not taken by another name.
