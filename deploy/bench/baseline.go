@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"linkfold/deploy/devstack"
 )
 
 // childVariable makes a copy of this program a bare server: its value is kind@address.
@@ -48,7 +50,7 @@ func (w *world) bare(ctx context.Context, kind string) (*process, string, error)
 	if err != nil {
 		return nil, "", fmt.Errorf("find own program: %w", err)
 	}
-	address, err := freeAddress()
+	address, err := devstack.FreeAddress()
 	if err != nil {
 		return nil, "", err
 	}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"linkfold/deploy/devstack"
 )
 
 // errNoNginx means that there is no nginx to compare with.
@@ -41,7 +43,7 @@ func (w *world) nginx(ctx context.Context) (*process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	address, err := freeAddress()
+	address, err := devstack.FreeAddress()
 	if err != nil {
 		return nil, "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -131,16 +130,6 @@ func poll(ctx context.Context, most, every time.Duration, done func(context.Cont
 		case <-tick.C:
 		}
 	}
-}
-
-// freeAddress is a port that was free a moment ago.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // kill is for processes that have nothing to lose.

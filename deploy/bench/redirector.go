@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"linkfold/deploy/devstack"
 )
 
 const (
@@ -32,7 +34,7 @@ func (w *world) redirector(ctx context.Context, name, mode string) (*redirector,
 	r := &redirector{http: &http.Client{Timeout: 10 * time.Second}}
 	for _, a := range []*string{&r.public, &r.admin, &r.debug} {
 		var err error
-		if *a, err = freeAddress(); err != nil {
+		if *a, err = devstack.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}

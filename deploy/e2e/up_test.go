@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"linkfold/deploy/devstack"
 	"linkfold/deploy/e2e/internal/fleet"
 )
 
@@ -132,7 +133,7 @@ func read(t *testing.T, path string) string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	a, err := fleet.FreeAddress()
+	a, err := devstack.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,3 +69,6 @@ func freePort(taken map[string]int) (int, error) {
 	}
 	return 0, errNoPort
 }
+
+// FreePort draws a port on which nobody listens.
+func FreePort() (int, error) { return freePort(nil) }

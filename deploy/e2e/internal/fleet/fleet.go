@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"linkfold/deploy/devstack"
 )
 
 // Names of the parts; redirectors and ingests are Redirector + "1" and so on.
@@ -115,7 +117,7 @@ func (f *Fleet) front(n int) (*Front, error) {
 	var a [3]string
 	for i := range a {
 		var err error
-		if a[i], err = FreeAddress(); err != nil {
+		if a[i], err = devstack.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}
