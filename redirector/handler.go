@@ -98,9 +98,14 @@ func (h *handler) serve(ctx context.Context, r *request) answer {
 
 // decide goes through the steps until one of them settles the request.
 func (h *handler) decide(ctx context.Context, r *request) decision {
-	var d decision
+	d := decision{policy: linkfoldv1.Tracking_TRACKING_NONE} // until it is known whose visitor this is
 	if r.malformed != 0 {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, r.malformed)
+	}
+	// Asked before anything is refused: the domain's policy holds for visitors who get no link, too.
+	domain, err := h.domain(ctx, r.host)
+	if err == nil {
+		d.domain, d.policy = domain.Domain.GetName(), domain.Domain.GetTracking()
 	}
 	if r.method != "GET" && r.method != "HEAD" {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_NOT_IMPLEMENTED, 501)
@@ -108,14 +113,12 @@ func (h *handler) decide(ctx context.Context, r *request) decision {
 	if status := checkPath(r.path); status != 0 {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, status)
 	}
-	domain, err := h.domain(ctx, r.host)
 	if err != nil {
 		return d.unavailable(h.log, err)
 	}
 	if domain.Domain == nil {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN, 404)
 	}
-	d.domain, d.policy = domain.Domain.GetName(), domain.Domain.GetTracking()
 	var ok bool
 	if d.key, ok = link.PathKey(r.path); !ok {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, 400)
@@ -149,7 +152,7 @@ func (d decision) unavailable(log *slog.Logger, err error) decision {
 
 // domain finds the configuration for a host: the host as it stands, else its registrable domain, else the default domain.
 func (h *handler) domain(ctx context.Context, host string) (links.Entry, error) {
-	for _, name := range [...]string{hostName(host), "", h.defaultDomain} {
+	for _, name := range [...]string{hostName(host), h.defaultDomain} {
 		if name == "" {
 			continue
 		}

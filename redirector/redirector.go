@@ -243,6 +243,8 @@ func serveUntil(ctx context.Context, l net.Listener, serve func(net.Listener) er
 	if err := shutdown(wait); err != nil {
 		return fmt.Errorf("shut down %s: %w", l.Addr(), err)
 	}
+	// When ctx ended before serve had begun, fasthttp's shutdown knew of no listener and left it open. The error is that it is closed.
+	_ = l.Close()
 	if err := <-done; err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}

@@ -22,7 +22,7 @@ const (
 	maxHeader   = 16 << 10 // request line and headers, bytes
 	readTimeout = 10 * time.Second
 	idleTimeout = 75 * time.Second
-	maxPerConn  = 0 // requests per connection; 0: any number
+	maxConns    = 32 << 10 // open connections; with maxHeader this bounds their memory to 512 MiB
 )
 
 // publicServer is the HTTP side of the handler. It uses fasthttp because that gives the request line as it was sent (net/http's ServeMux
@@ -40,7 +40,7 @@ func publicServer(ctx context.Context, h *handler, log *slog.Logger) *fasthttp.S
 		ReadTimeout:                   readTimeout,
 		WriteTimeout:                  readTimeout,
 		IdleTimeout:                   idleTimeout,
-		MaxRequestsPerConn:            maxPerConn,
+		Concurrency:                   maxConns,
 		CloseOnShutdown:               true,
 		Logger:                        fasthttpLog{log},
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func TestDemoPrintsWhatIsInTheFile(t *testing.T) {
 		t.Fatalf("%d clicks in the file, want 3440", len(lines))
 	}
 	ledger := report["ledger"][0]
-	for column, want := range map[string]float64{"accepted": 3440, "stored": 3440, "quarantined": 0, "pending": 0, "dropped": 0, "copies": 0} {
+	for column, want := range map[string]float64{"accepted": 3440, "stored": 3440, "quarantined": 0, "pending": 0, "dropped": 0} {
 		if ledger[column] != want {
 			t.Errorf("ledger: %s = %v, want %v", column, ledger[column], want)
 		}
@@ -145,6 +146,21 @@ func TestUsageErrors(t *testing.T) {
 		var out, screen bytes.Buffer
 		if code := run(c.args, &out, &screen); code != c.code || !strings.Contains(screen.String(), c.want) {
 			t.Errorf("linkfold %v: code %d, %q; want %d, %q", c.args, code, screen.String(), c.code, c.want)
+		}
+	}
+}
+
+func TestLedgerCheckFails(t *testing.T) {
+	t.Parallel()
+	good := map[string]any{"accepted": uint64(3), "stored": uint64(3), "quarantined": uint64(0), "pending": int64(0), "dropped": uint64(0), "copies": uint64(2), "inferred": uint64(0)}
+	if err := checkLedger(good, 3); err != nil {
+		t.Error(err)
+	}
+	for _, column := range []string{"accepted", "stored", "quarantined", "pending", "dropped", "inferred"} {
+		bad := maps.Clone(good)
+		bad[column] = uint64(1)
+		if err := checkLedger(bad, 3); err == nil {
+			t.Errorf("%s = 1 was not noticed", column)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,37 +8,41 @@ import (
 	"testing"
 )
 
-// Every variable that the compose file and the systemd units set is one that a service reads.
+var variable = regexp.MustCompile(`LINKFOLD_[A-Z_]+`)
+
+// Every variable that the compose file and the systemd units set for a service is one that this service reads.
 func TestDeploymentsSetVariablesThatExist(t *testing.T) {
 	t.Parallel()
-	var help bytes.Buffer
+	compose := read(t, filepath.Join("..", "docker", "compose.yaml"))
 	for _, service := range []string{"redirector", "ingest", "projector"} {
 		cmd := exec.Command("go", "run", "./cmd/"+service, "--help")
 		cmd.Dir = filepath.Join("..", "..", service)
-		out, err := cmd.CombinedOutput()
+		help, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s --help: %v\n%s", service, err, out)
+			t.Fatalf("%s --help: %v\n%s", service, err, help)
 		}
-		help.Write(out)
-	}
-	known := map[string]bool{}
-	name := regexp.MustCompile(`LINKFOLD_[A-Z_]+`)
-	for _, v := range name.FindAllString(help.String(), -1) {
-		known[v] = true
-	}
-	files, err := filepath.Glob(filepath.Join("..", "systemd", "*.service"))
-	if err != nil || len(files) != 3 {
-		t.Fatal(files, err)
-	}
-	for _, file := range append(files, filepath.Join("..", "docker", "compose.yaml")) {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		known := map[string]bool{}
+		for _, v := range variable.FindAllString(string(help), -1) {
+			known[v] = true
 		}
-		for _, v := range name.FindAllString(string(b), -1) {
+		block := regexp.MustCompile(`(?ms)^  ` + service + `:\n.*?^  [a-z]`).FindString(compose)
+		if block == "" {
+			t.Errorf("the compose file has no service %s", service)
+		}
+		unit := regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(read(t, filepath.Join("..", "systemd", "linkfold-"+service+".service")), "")
+		for _, v := range variable.FindAllString(block+unit, -1) {
 			if !known[v] {
-				t.Errorf("%s sets %s, which no service reads", filepath.Base(file), v)
+				t.Errorf("%s is set for %s, which does not read it", v, service)
 			}
 		}
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -22,7 +22,8 @@ type batch struct {
 	id        string
 	data      []byte // the hits, back to back
 	ends      []int  // where each ends in data
-	attempted bool   // sent once already: its messages may be in the stream
+	attempted bool   // sent by the flusher: its messages may be in the stream, or still on their way
+	retried   bool   // sent by the drainer before, without an answer
 	inherited bool   // found in the spill directory at start
 	parts     int    // shelved batches that were joined into this one
 
@@ -48,15 +49,12 @@ func (b *batch) hit(i int) []byte {
 	return b.data[start:b.ends[i]:b.ends[i]]
 }
 
-// joins reports whether o can be sent as a part of b. A batch that may be in the stream under its own message id cannot: the id is
-// what the server would recognise it by.
+// joins reports whether o can be sent as a part of b. A batch that the flusher has sent cannot: if it arrives after all, late, the server
+// recognises it by its message ids only while the re-send carries the same.
 func (b *batch) joins(o *batch) bool {
-	return b.anonymous() && o.anonymous() && b.attempted == o.attempted && b.inherited == o.inherited &&
+	return !b.attempted && !o.attempted && b.inherited == o.inherited &&
 		b.len()+o.len() <= batchHits && b.size()+o.size() <= batchBytes
 }
-
-// anonymous reports that no message of b can have been sent with a message id.
-func (b *batch) anonymous() bool { return !b.attempted || b.len() <= looseHits }
 
 // join makes o a part of b, which then needs an id of its own.
 func (b *batch) join(o *batch) {

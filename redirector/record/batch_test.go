@@ -51,7 +51,7 @@ func TestJoins(t *testing.T) {
 		"fresh and small":        {batchOf("1", 0, 3), batchOf("2", 3, 5), true},
 		"fresh and large":        {batchOf("1", 0, 200), batchOf("2", 200, 500), true},
 		"more than a batch":      {batchOf("1", 0, 200), batchOf("2", 200, 501), false},
-		"sent as single hits":    {attempted(batchOf("1", 0, 8)), attempted(batchOf("2", 8, 9)), true},
+		"sent as single hits":    {attempted(batchOf("1", 0, 8)), attempted(batchOf("2", 8, 9)), false},
 		"sent under its id":      {attempted(batchOf("1", 0, 9)), attempted(batchOf("2", 9, 10)), false},
 		"next sent under its id": {attempted(batchOf("1", 0, 1)), attempted(batchOf("2", 1, 10)), false},
 		"one of them attempted":  {attempted(batchOf("1", 0, 1)), batchOf("2", 1, 2), false},

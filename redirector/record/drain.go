@@ -26,8 +26,10 @@ func (r *Recorder) drain(ctx context.Context, p *publisher) {
 				continue
 			}
 		}
-		if err := p.publish(ctx, b, drainWait, b.attempted); err != nil {
-			b.attempted = true
+		// Marked always: whatever an earlier attempt, of this instance or of one before it, has brought into the stream, the later copy is
+		// found by its mark.
+		if err := p.publish(ctx, b, drainWait, true); err != nil {
+			b.retried = true
 			wait(ctx, nil, backoff/2+rand.N(backoff))
 			backoff = min(2*backoff, maxBackoff)
 			continue
@@ -99,7 +101,7 @@ func (r *Recorder) recovered(b *batch, fromSpill bool) {
 		r.counts.buffered -= n
 		r.counts.acknowledged += n
 	}
-	if b.attempted {
+	if b.attempted || b.retried || b.inherited {
 		r.counts.resent += n
 	}
 	r.mu.Unlock()

@@ -50,7 +50,7 @@ func newPublisher(nc *nats.Conn, subject string) (*publisher, error) {
 // close drops the subscription; on a closed connection there is nothing to drop.
 func (p *publisher) close() { _ = p.sub.Unsubscribe() }
 
-// publish sends b and waits for the stream to acknowledge all of it. Any error means that some or all of b may be stored or not:
+// publish sends b, with message ids that are the same at every attempt, and waits for the stream to acknowledge all of it. Any error means that some or all of b may be stored or not:
 // send it again with resent set.
 func (p *publisher) publish(ctx context.Context, b *batch, wait time.Duration, resent bool) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -63,11 +63,10 @@ func (p *publisher) publish(ctx context.Context, b *batch, wait time.Duration, r
 		m := &nats.Msg{Subject: p.subject, Data: b.hit(i)}
 		if atomic {
 			m.Header = batchHeader(b, i)
+		} else {
+			m.Header = nats.Header{jetstream.MsgIDHeader: {b.id + "." + strconv.Itoa(i)}}
 		}
 		if resent {
-			if m.Header == nil {
-				m.Header = nats.Header{}
-			}
 			m.Header[stream.HeaderResent] = []string{"1"}
 		}
 		if !atomic || i == 0 || i == b.len()-1 {

@@ -52,7 +52,7 @@ func (s *spill) gather(seg *segment, size int64) *batch {
 			seg.damaged, seg.read = true, at
 			continue
 		}
-		b.inherited, b.attempted = seg.inherited, b.attempted || seg.inherited
+		b.inherited = seg.inherited
 		if out == nil {
 			out = b
 		} else if !out.joins(b) {

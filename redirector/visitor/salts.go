@@ -74,6 +74,7 @@ func (s *Salts) Run(ctx context.Context) error {
 // Load gets the salts of now's day and the next from the bucket, creating them when this is the first redirector to ask, and forgets
 // those of days gone by.
 func (s *Salts) Load(ctx context.Context, now time.Time) error {
+	s.forget(now)
 	today := now.Unix() / int64(saltDay/time.Second)
 	for _, day := range []int64{today, today + 1} {
 		s.mu.RLock()
@@ -90,14 +91,22 @@ func (s *Salts) Load(ctx context.Context, now time.Time) error {
 		s.days[day] = daySalt{salt: salt, shared: true}
 		s.mu.Unlock()
 	}
+	return nil
+}
+
+// late is how long after midnight a request of the day before may still be at work.
+const late = time.Minute
+
+// forget drops the salts of days gone by, be NATS there or not: from then on nobody can tell whose hash it was.
+func (s *Salts) forget(now time.Time) {
+	oldest := now.Add(-late).Unix() / int64(saltDay/time.Second)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for day := range s.days {
-		if day < today-1 {
+		if day < oldest {
 			delete(s.days, day)
 		}
 	}
-	return nil
 }
 
 // fetch reads a day's salt, or creates it: the bucket lets only the first creation through.

@@ -95,6 +95,10 @@ func TestSaltsWithoutNATS(t *testing.T) {
 	if s.Load(ctx, now) == nil {
 		t.Error("loaded without NATS")
 	}
+	if s.Load(ctx, now.Add(saltDay+2*late)) == nil || len(s.days) != 0 {
+		t.Errorf("%d days remembered, want none: a salt is forgotten without NATS, too", len(s.days))
+	}
+	own = *s.At(now)
 	if err := stack.StartServer(context.Background(), devstack.NATS); err != nil {
 		t.Fatal(err)
 	}

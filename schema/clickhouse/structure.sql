@@ -311,7 +311,7 @@ CREATE TABLE quarantine
     `detail` String COMMENT 'The error, or where the first copy is' CODEC(ZSTD(1)),
     `subject` String COMMENT 'NATS subject of the message' CODEC(ZSTD(1)),
     `headers` String COMMENT 'NATS headers of the message, one "name: value" per line' CODEC(ZSTD(1)),
-    `payload` String COMMENT 'Payload of the message, byte for byte' CODEC(ZSTD(1)),
+    `payload` String COMMENT 'Payload of the message, byte for byte; a set-aside hit holds personal data, so it is emptied after 90 days' CODEC(ZSTD(1)) TTL toDateTime(stream_time) + toIntervalDay(90),
     `redirector` LowCardinality(String) COMMENT 'Instance that recorded the hit; empty when it could not be decoded or the message is no hit',
     `stream_time` DateTime64(6, 'UTC') COMMENT 'When the stream stored the message, NATS server clock' CODEC(Delta(8), ZSTD(1)),
     `_stream` LowCardinality(String) COMMENT 'JetStream stream the row came from',

@@ -59,9 +59,9 @@ func (c Config) Validate() error {
 // HitsName is the name of the stream of partition p.
 func HitsName(p int) string { return "HITS_" + strconv.Itoa(p) }
 
-// DuplicateWindow is how long the server remembers message ids. A re-send within it is recognised by the server, a later
-// one by ingest (see HeaderResent). Only the first message of a batch carries an id, so ten minutes cost little memory.
-const DuplicateWindow = 10 * time.Minute
+// DuplicateWindow is how long the server remembers message ids: a copy that was held up on its way longer than the re-send that overtook
+// it is refused. Two minutes outlast any connection that has been given up; an id costs the server about 115 bytes for as long.
+const DuplicateWindow = 2 * time.Minute
 
 // LinksConfig is the log of all mutations: no age limit, nothing deleted, ever.
 func LinksConfig(c Config) jetstream.StreamConfig {

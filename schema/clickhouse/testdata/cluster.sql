@@ -246,3 +246,6 @@ GROUP BY redirector
 COMMENT 'Per redirector instance: accepted = stored + quarantined + dropped + pending. inferred: how many of accepted an instance that never reported its end did not report itself; pending: accepted and not in ClickHouse (stream, buffer, spill), negative never'
 ;
 
+ALTER TABLE quarantine ON CLUSTER `main` MODIFY COLUMN payload String COMMENT 'Payload of the message, byte for byte; a set-aside hit holds personal data, so it is emptied after 90 days' CODEC(ZSTD(1)) TTL toDateTime(stream_time) + INTERVAL 90 DAY
+;
+

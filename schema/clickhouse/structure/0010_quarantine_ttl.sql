@@ -1,0 +1,1 @@
+ALTER TABLE quarantine{{.OnCluster}} MODIFY COLUMN payload String COMMENT 'Payload of the message, byte for byte; a set-aside hit holds personal data, so it is emptied after 90 days' CODEC(ZSTD(1)) TTL toDateTime(stream_time) + INTERVAL 90 DAY
