@@ -105,9 +105,12 @@ func (q Query) Run(ctx context.Context, conn driver.Conn, params map[string]stri
 	return t, nil
 }
 
-// Ask runs any SELECT and returns the answer, at most 100,000 rows.
+// readOnly lets a query read and change settings of its own, nothing else: a mistyped question must not cost a table.
+var readOnly = clickhouse.Settings{"readonly": 2}
+
+// Ask runs any SELECT and returns the answer, at most 100,000 rows. Whatever would write is refused by the server.
 func Ask(ctx context.Context, conn driver.Conn, sql string, params map[string]string) (Table, error) {
-	rows, err := conn.Query(clickhouse.Context(ctx, clickhouse.WithParameters(params)), sql)
+	rows, err := conn.Query(clickhouse.Context(ctx, clickhouse.WithParameters(params), clickhouse.WithSettings(readOnly)), sql)
 	if err != nil {
 		return Table{}, fmt.Errorf("ask clickhouse: %w", err)
 	}

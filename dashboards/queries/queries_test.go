@@ -2,6 +2,7 @@ package queries_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -40,6 +41,11 @@ func TestEveryQueryRuns(t *testing.T) {
 	}
 	if _, err := all[0].Run(t.Context(), conn, map[string]string{"nonsense": "1"}); err == nil {
 		t.Error("an unknown parameter was taken")
+	}
+	for _, write := range []string{"DROP TABLE hits", "TRUNCATE TABLE hits", "CREATE TABLE x (a Int8) ENGINE = Memory", "INSERT INTO hits (key) VALUES ('x')"} {
+		if _, err := queries.Ask(t.Context(), conn, write, nil); err == nil || !strings.Contains(err.Error(), "readonly") {
+			t.Errorf("%s: %v, want a refusal", write, err)
+		}
 	}
 	if _, err := queries.Get("nonsense"); !errors.Is(err, queries.ErrUnknown) {
 		t.Error(err)

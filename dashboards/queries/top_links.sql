@@ -1,10 +1,10 @@
 -- title: Top links
--- reads: Redirects per link, the most used first. Bots and repeats count.
+-- reads: Redirects per link, the most used first. Bots and repeats count. The destination is that of the newest click.
 -- param: limit = 10
 SELECT
     concat(domain, '/', key) AS link,
     count() AS clicks,
-    any(destination) AS destination
+    argMax(destination, time) AS destination
 FROM hits
 WHERE outcome = 'redirected'
 GROUP BY domain, key
