@@ -199,6 +199,25 @@ func TestCursorLost(t *testing.T) {
 	}
 }
 
+// ClickHouse is thrown away: the streams fill it again.
+func TestClickHouseThrownAway(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, devstack.ForTest(t, devstack.ClickHouse))
+	e.hits(0, 30)
+	e.publish(stream.HitSubject(0), []byte("bad"))
+	stop := e.run()
+	e.caughtUp()
+	stop()
+	for _, table := range hitTables {
+		must(t, e.conn.Exec(t.Context(), "TRUNCATE TABLE "+table))
+	}
+	e.hits(31, 9)
+	stop = e.run()
+	e.caughtUp()
+	stop()
+	e.exactlyOnce(stream.HitsName(0), 40, hitTables...)
+}
+
 // rewind puts the cursor back to the start of the stream's life.
 func rewind(e *env, kv jetstream.KeyValue) {
 	e.t.Helper()

@@ -34,6 +34,9 @@ func (w *Worker) boot(ctx context.Context) (lease, error) {
 		w.alert(alertBehind, "stream ends before its cursor", "seq", info.Last, "cursor", end)
 		return l, errBehind
 	}
+	if err := w.refill(ctx, &l); err != nil {
+		return l, err
+	}
 	if err := w.reconcile(ctx, &l); err != nil {
 		return l, err
 	}
@@ -88,6 +91,28 @@ func (w *Worker) adoptData(ctx context.Context, l *lease, info source.Info) erro
 // above is the range of everything behind a sequence.
 func (w *Worker) above(gen string, seq uint64) clickhouse.Range {
 	return clickhouse.Range{Stream: w.Stream, Gen: gen, First: seq + 1, Last: math.MaxInt64}
+}
+
+// refill starts over when the cursor speaks of rows and there is not one, nor a gap that explains it: ClickHouse was thrown away. The log
+// still has what has not aged out of it; what has becomes a gap. An attempt that the cursor spoke of must be dead first.
+func (w *Worker) refill(ctx context.Context, l *lease) error {
+	if l.Done == 0 {
+		return nil // Nothing was ever finished; recovery deals with what is pending.
+	}
+	stored := clickhouse.Range{Stream: w.Stream, Gen: l.Gen, First: 1, Last: math.MaxInt64}
+	top, err := clickhouse.Top(ctx, w.ClickHouse, w.kind.Tables, stored)
+	if err != nil || top > 0 {
+		return err
+	}
+	gaps, err := clickhouse.KnownGaps(ctx, w.ClickHouse, stored)
+	if err != nil || len(gaps) > 0 {
+		return err
+	}
+	w.alert(alertEmptied, "clickhouse has lost all rows, storing the stream again", "seq", l.Done)
+	if l.Pend != nil {
+		pause(ctx, w.Until+w.MaxExecution+w.Grace)
+	}
+	return w.save(ctx, l, cursor.State{Gen: l.Gen})
 }
 
 // reconcile moves a cursor that is behind its data: it was lost, or restored from an old copy. Rows above the cursor

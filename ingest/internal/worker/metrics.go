@@ -16,6 +16,7 @@ const (
 	alertGap          alertKind = "gap"           // messages left the stream before they were stored
 	alertCursorLost   alertKind = "cursor_lost"   // there are rows and no cursor
 	alertCursorBehind alertKind = "cursor_behind" // there are rows above the cursor
+	alertEmptied      alertKind = "emptied"       // there is a cursor and no row
 	alertRecreated    alertKind = "recreated"     // the stream was made again
 	alertBehind       alertKind = "stream_behind" // the stream ends before its cursor
 )
