@@ -1,7 +1,12 @@
 package clickhouse
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"linkfold/schema/event"
 	"linkfold/schema/linkfoldv1"
@@ -39,6 +44,7 @@ func (r *eventColumns) columns() []column {
 type LinkRows struct {
 	eventColumns
 	domain, key, destination col[string]
+	lockQuery                col[bool]
 	inactive, deleted        col[bool]
 	title                    col[string]
 	tags                     col[[]string]
@@ -58,6 +64,7 @@ func (r *LinkRows) Append(seq uint64, streamTime time.Time, ev *linkfoldv1.Event
 	r.domain.add(l.GetDomain())
 	r.key.add(l.GetKey())
 	r.destination.add(l.GetDestination())
+	r.lockQuery.add(l.GetLockQuery())
 	r.inactive.add(l.GetInactive())
 	r.deleted.add(l.GetDeleted())
 	r.title.add(l.GetTitle())
@@ -67,7 +74,7 @@ func (r *LinkRows) Append(seq uint64, streamTime time.Time, ev *linkfoldv1.Event
 
 func (r *LinkRows) columns() []column {
 	return append(r.eventColumns.columns(),
-		column{"domain", &r.domain}, column{"key", &r.key}, column{"destination", &r.destination},
+		column{"domain", &r.domain}, column{"key", &r.key}, column{"destination", &r.destination}, column{"lock_query", &r.lockQuery},
 		column{"inactive", &r.inactive}, column{"deleted", &r.deleted}, column{"title", &r.title},
 		column{"tags", &r.tags}, column{"created", &r.created})
 }
@@ -78,6 +85,7 @@ type DomainRows struct {
 	domain, tracking col[string]
 	removed          col[bool]
 	created          col[time.Time]
+	configuration    col[string]
 }
 
 // Table implements Rows.
@@ -94,9 +102,29 @@ func (r *DomainRows) Append(seq uint64, streamTime time.Time, ev *linkfoldv1.Eve
 	r.tracking.add(event.TrackingName(d.GetTracking()))
 	r.removed.add(d.GetRemoved())
 	r.created.add(time.UnixMicro(d.GetCreatedUs()))
+	r.configuration.add(configuration(d))
+}
+
+// configuration is a domain as JSON, for people: the compiled form of its scripts is left out. Fields are in the order of their numbers.
+func configuration(d *linkfoldv1.Domain) string {
+	d = proto.CloneOf(d)
+	for _, w := range append(d.GetWebsites(), &linkfoldv1.Website{Rules: d.GetRules()}) {
+		if w.GetRules() != nil {
+			w.Rules.Rules, w.Rules.Compiler = nil, 0
+		}
+	}
+	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(d)
+	if err != nil { // Only for text that is not UTF-8, which decoding refuses.
+		return ""
+	}
+	var compact bytes.Buffer // protojson adds spaces at random.
+	if err := json.Compact(&compact, b); err != nil {
+		return ""
+	}
+	return compact.String()
 }
 
 func (r *DomainRows) columns() []column {
 	return append(r.eventColumns.columns(), column{"domain", &r.domain}, column{"tracking", &r.tracking},
-		column{"removed", &r.removed}, column{"created", &r.created})
+		column{"removed", &r.removed}, column{"created", &r.created}, column{"configuration", &r.configuration})
 }

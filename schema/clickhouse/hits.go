@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,11 @@ type HitRows struct {
 	cookieID                                               col[string]
 	visitorDay                                             col[uint64]
 	enrichment                                             col[uint16]
+	scheme, website, rule, detail                          col[string]
+	options                                                col[map[string]string]
+	pageKey, baseKey, unknownQuery, chainKeys              col[[]string]
+	chainRevs                                              col[[]uint64]
+	hops                                                   col[uint16]
 }
 
 // Table implements Rows.
@@ -63,6 +69,7 @@ func (r *HitRows) Append(seq uint64, streamTime time.Time, h *linkfoldv1.Hit, e 
 	r.time.add(time.UnixMicro(h.GetTimeUs()))
 	r.streamTime.add(streamTime)
 	r.appendLink(h)
+	r.appendRules(h)
 	r.appendRequest(h)
 	r.appendHints(h.GetHints())
 	r.appendEnrichment(e)
@@ -79,12 +86,32 @@ func (r *HitRows) appendLink(h *linkfoldv1.Hit) {
 	r.key.add(h.GetKey())
 	r.linkRev.add(h.GetLinkRev())
 	r.outcome.add(event.OutcomeName(h.GetOutcome()))
-	r.status.add(uint16(min(h.GetStatus(), 65535)))
+	r.status.add(uint16(min(h.GetStatus(), math.MaxUint16)))
 	r.destination.add(h.GetDestination())
+}
+
+// appendRules adds what the rules and the resolution of the request found out; most hits have none of it.
+func (r *HitRows) appendRules(h *linkfoldv1.Hit) {
+	var keys []string
+	var revs []uint64
+	for _, hop := range h.GetChain() {
+		keys, revs = append(keys, hop.GetKey()), append(revs, hop.GetLinkRev())
+	}
+	r.chainKeys.add(keys)
+	r.chainRevs.add(revs)
+	r.hops.add(uint16(min(h.GetHops(), math.MaxUint16)))
+	r.detail.add(h.GetDetail())
+	r.website.add(h.GetWebsite())
+	r.rule.add(h.GetRule())
+	r.options.add(h.GetOptions())
+	r.pageKey.add(h.GetPageKey())
+	r.baseKey.add(h.GetBaseKey())
+	r.unknownQuery.add(h.GetUnknownQuery())
 }
 
 func (r *HitRows) appendRequest(h *linkfoldv1.Hit) {
 	r.method.add(h.GetMethod())
+	r.scheme.add(h.GetScheme())
 	r.host.add(h.GetHost())
 	r.path.add(h.GetPath())
 	r.query.add(h.GetQuery())
@@ -132,5 +159,8 @@ func (r *HitRows) columns() []column {
 		{"range", &r.rangeHeader}, {"gpc", &r.gpc}, {"latency_us", &r.latency},
 		{"redirector", &r.redirector}, {"client_ip", &r.clientIP}, {"cookie_id", &r.cookieID},
 		{"visitor_day", &r.visitorDay}, {"enrichment", &r.enrichment}, {"_seq", &r.seq},
+		{"scheme", &r.scheme}, {"hops", &r.hops}, {"chain_keys", &r.chainKeys}, {"chain_revs", &r.chainRevs}, {"detail", &r.detail},
+		{"website", &r.website}, {"rule", &r.rule}, {"options", &r.options}, {"page_key", &r.pageKey}, {"base_key", &r.baseKey},
+		{"unknown_query", &r.unknownQuery},
 	}
 }

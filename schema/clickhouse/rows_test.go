@@ -50,6 +50,9 @@ func fullHit() *linkfoldv1.Hit {
 			SecPurpose: "prefetch", Purpose: "preview", SecFetchSite: "none", SecFetchMode: "navigate", SecFetchDest: "document",
 			SecFetchUser: "?1", Range: "bytes=0-", Gpc: true,
 		},
+		Scheme: "https", Website: "www.0x1f.ie", Rule: "main", Options: map[string]string{"language": "en"}, Hops: 2,
+		PageKey: []string{"N", "0x1f.ie", "www", "H83if"}, BaseKey: []string{"B", "0x1f.ie", "www"}, UnknownQuery: []string{"x"},
+		Chain: []*linkfoldv1.Hop{{Key: "b", LinkRev: 43}}, Detail: "too many internal redirects",
 	}
 }
 
@@ -71,6 +74,9 @@ func TestHitRoundTrip(t *testing.T) {
 		"sec_purpose": "prefetch", "purpose": "preview", "sec_fetch_site": "none", "sec_fetch_mode": "navigate",
 		"sec_fetch_dest": "document", "sec_fetch_user": "?1", "range": "bytes=0-", "gpc": "true", "latency_us": "321",
 		"redirector": "r-1", "client_ip": "::ffff:192.0.2.7", "cookie_id": "cookie", "visitor_day": "9223372036854775813",
+		"scheme": "https", "website": "www.0x1f.ie", "rule": "main", "options": "{'language':'en'}", "hops": "2",
+		"page_key": "['N','0x1f.ie','www','H83if']", "base_key": "['B','0x1f.ie','www']", "unknown_query": "['x']",
+		"chain_keys": "['b']", "chain_revs": "[43]", "detail": "too many internal redirects",
 		"enrichment": "1", "_stream": "HITS_0", "_gen": "g1", "_seq": "7", "_until": a.Until.UTC().Format(time.DateTime),
 	}
 	if diff := cmp.Diff(want, readRow(t, conn, Hits)); diff != "" {
@@ -138,12 +144,13 @@ func TestOtherTablesRoundTrip(t *testing.T) {
 	ev := &linkfoldv1.Event{
 		Type: linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED, CommandId: "cmd", Actor: "ann", Reason: "why", PreviousRevision: 3, TimeUs: us,
 		State: &linkfoldv1.Event_Link{Link: &linkfoldv1.Link{
-			Domain: "0x1f.ie", Key: "k", Destination: "https://example.com/", Inactive: true, Deleted: true, Title: "T", Tags: []string{"a", "b"}, CreatedUs: us}},
+			Domain: "0x1f.ie", Key: "k", Destination: "https://example.com/", LockQuery: true, Inactive: true, Deleted: true, Title: "T", Tags: []string{"a", "b"}, CreatedUs: us}},
 	}
 	var links LinkRows
 	links.Append(4, streamTime, ev)
 	ev.Type = linkfoldv1.EventType_EVENT_TYPE_DOMAIN_REMOVED
-	ev.State = &linkfoldv1.Event_Domain{Domain: &linkfoldv1.Domain{Name: "d", Tracking: linkfoldv1.Tracking_TRACKING_NONE, Removed: true, CreatedUs: us}}
+	ev.State = &linkfoldv1.Event_Domain{Domain: &linkfoldv1.Domain{Name: "d", Tracking: linkfoldv1.Tracking_TRACKING_NONE, Removed: true, CreatedUs: 5,
+		Rules: &linkfoldv1.RuleScript{Source: "s", Compiler: 1, Rules: []*linkfoldv1.CompiledRule{{Name: "r"}}}}}
 	var domains DomainRows
 	domains.Append(5, streamTime, ev)
 	var totals TotalsRows
@@ -158,10 +165,11 @@ func TestOtherTablesRoundTrip(t *testing.T) {
 		want map[string]string
 	}{
 		{&links, map[string]string{"type": "LinkChanged", "time": at, "stream_time": sat, "actor": "ann", "reason": "why", "command_id": "cmd",
-			"previous_revision": "3", "domain": "0x1f.ie", "key": "k", "destination": "https://example.com/", "inactive": "true",
+			"previous_revision": "3", "domain": "0x1f.ie", "key": "k", "destination": "https://example.com/", "lock_query": "true", "inactive": "true",
 			"deleted": "true", "title": "T", "tags": "['a','b']", "created": at, "_seq": "4"}},
 		{&domains, map[string]string{"type": "DomainRemoved", "time": at, "stream_time": sat, "actor": "ann", "reason": "why", "command_id": "cmd",
-			"previous_revision": "3", "domain": "d", "tracking": "none", "removed": "true", "created": at, "_seq": "5"}},
+			"previous_revision": "3", "domain": "d", "tracking": "none", "removed": "true", "created": "1970-01-01 00:00:00.000005",
+			"configuration": `{"name":"d","tracking":"TRACKING_NONE","removed":true,"created_us":"5","rules":{"source":"s"}}`, "_seq": "5"}},
 		{&totals, map[string]string{"redirector": "r", "started": at, "time": at, "stream_time": sat, "accepted": "1", "acknowledged": "2",
 			"dropped": "3", "buffered": "4", "spilled": "5", "recovered": "6", "resent": "7", "final": "true", "_seq": "6"}},
 		{&aside, map[string]string{"reason": "undecodable", "detail": "detail", "subject": "subject", "headers": "a: b\n",

@@ -34,6 +34,19 @@ func golden() map[string]proto.Message {
 		Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, CommandId: "c", Actor: "system", TimeUs: 1,
 		State: &linkfoldv1.Event_Domain{Domain: &linkfoldv1.Domain{Name: "0x1f.ie", Tracking: linkfoldv1.Tracking_TRACKING_HASH, CreatedUs: 1}},
 	}
+	ruled := proto.CloneOf(domain)
+	ruled.State = &linkfoldv1.Event_Domain{Domain: &linkfoldv1.Domain{
+		Name: "example.org", CreatedUs: 1, RedirectStatus: 307, Fallback: "https://example.org/404", MaxHops: 9, DefaultWebsite: "www.example.org",
+		Rules: &linkfoldv1.RuleScript{Source: `main { required host = "www\."; };`, Compiler: 1, Rules: []*linkfoldv1.CompiledRule{{
+			Name: "main", Patterns: []string{`www\.`}, Protocol: "http", Port: "80", Variables: []*linkfoldv1.CompiledVariable{{
+				Name: "host", Namespace: "canonalize", Part: linkfoldv1.VariablePart_VARIABLE_PART_SUBDOMAIN,
+				Kind: linkfoldv1.VariableKind_VARIABLE_KIND_WEBSITE, Required: true, Pattern: `www\.`, Second: proto.String("www"),
+			}},
+		}}},
+		Websites: []*linkfoldv1.Website{{
+			Key: "*", UnknownQuery: linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP, AllowedQuery: []string{"utm_*"}, QueryNames: map[string]string{"lang": "language"},
+		}},
+	}}
 	removed := proto.CloneOf(domain)
 	removed.Type = linkfoldv1.EventType_EVENT_TYPE_DOMAIN_REMOVED
 	removed.GetDomain().Removed = true
@@ -45,7 +58,9 @@ func golden() map[string]proto.Message {
 		"link_reactivated.v1":  ev(linkfoldv1.EventType_EVENT_TYPE_LINK_REACTIVATED, 10, link),
 		"link_deleted.v1":      ev(linkfoldv1.EventType_EVENT_TYPE_LINK_DELETED, 11, with(func(l *linkfoldv1.Link) { l.Deleted = true })),
 		"domain_configured.v1": domain,
+		"domain_configured.v2": ruled,
 		"domain_removed.v1":    removed,
+		"link_locked.v1":       ev(linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED, 8, with(func(l *linkfoldv1.Link) { l.LockQuery = true })),
 		"hit.v1": &linkfoldv1.Hit{
 			Id: bytes.Repeat([]byte{7}, 16), TimeUs: 1331923247123456, Domain: "0x1f.ie", Key: "H83if", LinkRev: 42,
 			Outcome: linkfoldv1.Outcome_OUTCOME_REDIRECTED, Status: 302, Destination: "https://example.com/", Method: "GET",
@@ -53,6 +68,12 @@ func golden() map[string]proto.Message {
 			Source: linkfoldv1.Source_SOURCE_LINK, LatencyUs: 12, Redirector: "r1", VisitorDay: 99, Tracking: linkfoldv1.Tracking_TRACKING_COOKIE,
 			Hints:  &linkfoldv1.FetchHints{SecPurpose: "prefetch", Purpose: "p", SecFetchSite: "none", SecFetchMode: "navigate", SecFetchDest: "document", SecFetchUser: "?1", Range: "bytes=0-", Gpc: true},
 			Person: &linkfoldv1.Person{ClientIp: []byte{192, 0, 2, 1}, CookieId: "1331923247123aabb"},
+		},
+		"hit.v2": &linkfoldv1.Hit{
+			Id: bytes.Repeat([]byte{8}, 16), TimeUs: 2, Domain: "www.example.org", Key: "a", LinkRev: 3, Scheme: "https", Website: "www.example.org",
+			Rule: "main", Options: map[string]string{"language": "en"}, PageKey: []string{"N", "example.org", "", "a"},
+			BaseKey: []string{"B", "example.org", ""}, UnknownQuery: []string{"test"}, Hops: 2, Detail: "too many internal redirects",
+			Chain: []*linkfoldv1.Hop{{Key: "b", LinkRev: 4}, {Key: "c", LinkRev: 5}}, Outcome: linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE, Status: 404,
 		},
 		"totals.v1": &linkfoldv1.Totals{
 			Redirector: "r1", StartedUs: 1, TimeUs: 2, Accepted: 10, Acknowledged: 5, Dropped: 1, Buffered: 2, Spilled: 2, Recovered: 3, Resent: 4, Final: true,

@@ -13,9 +13,10 @@ import (
 	"linkfold/schema/linkfoldv1"
 )
 
-// Limits of what can be saved, in bytes.
+// Limits of what can be saved, in bytes unless said otherwise.
 const (
 	MaxKey         = 255
+	MaxSegments    = 32   // of a key, counted; bounds how many prefixes of a path are looked for
 	MaxDestination = 2048 // fwd4.me rule 1, RULINGS D1 1g
 	MaxDomain      = 253  // RFC 1035
 	MaxTitle       = 512
@@ -79,7 +80,7 @@ func Change(before, after *linkfoldv1.Link) linkfoldv1.EventType {
 		return linkfoldv1.EventType_EVENT_TYPE_LINK_DEACTIVATED
 	case before.GetInactive() && !after.GetInactive():
 		return linkfoldv1.EventType_EVENT_TYPE_LINK_REACTIVATED
-	case before.GetTitle() != after.GetTitle() || !slices.Equal(before.GetTags(), after.GetTags()):
+	case before.GetLockQuery() != after.GetLockQuery(), before.GetTitle() != after.GetTitle() || !slices.Equal(before.GetTags(), after.GetTags()):
 		return linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED
 	}
 	return linkfoldv1.EventType_EVENT_TYPE_UNSPECIFIED

@@ -14,12 +14,18 @@ import (
 func TestNormalizeDestination(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"http://innerfunction.com/wp/whelans/?p=14", "http://innerfunction.com/wp/whelans/?p=14"},
-		{"HTTPS://Example.COM:443/a b?q=é#f g", "https://example.com/a%20b?q=%C3%A9#f%20g"},
+		{"https://Example.COM:443/a b?q=é#f g", "https://example.com/a%20b?q=%C3%A9#f%20g"},
 		{"http:foo", "http://foo/"},
 		{"https://example.com/a\r\nSet-Cookie: x=1", "https://example.com/aSet-Cookie:%20x=1"},
 		{"", ""}, {"x.com", ""}, {"ftp://x/", ""}, {"javascript:alert(1)", ""}, {"https://a b/", ""},
 		{"https://x/\xff", ""}, {"https://x/" + strings.Repeat("a", link.MaxDestination), ""},
 		{"https://x/" + strings.Repeat("é", 700), ""},
+		{"HTTP://x/", ""}, {" https://x/", ""}, {"httpx://h", ""}, {"http+unix://s", ""}, {"http", ""}, {"https://", ""},
+		{"/other", "/other"}, {"/", "/"}, {"/b c/é?u=é#a b", "/b%20c/%C3%A9?u=%C3%A9#a%20b"}, {"/b#", "/b#"}, {"/b?a=1#x?y", "/b?a=1#x?y"},
+		{"//host", ""}, {`/\host`, ""}, {`/a\b`, ""}, {"/c?a=1?b=2", ""}, {"/c#a#b", ""}, {"/a/../b", ""}, {"/a/%2E%2e", ""}, {"/./a", ""}, {"/a\tb", ""},
+		{"https://example.com/{language}/{version=1.0}/manual?l={language}#{x}", "https://example.com/{language}/{version=1.0}/manual?l={language}#{x}"},
+		{"https://{language}.Example.com/{a b}", "https://{language}.example.com/%7Ba%20b%7D"}, {"/{language}/x y", "/{language}/x%20y"},
+		{"https://u:{x}@example.com/", ""}, {"https://example.com:{port}/", ""}, {"{scheme}://example.com/", ""}, {"https://lfv0q.com/{a}", "https://lfv0q.com/{a}"},
 	} {
 		got, err := link.NormalizeDestination(c.in)
 		if got != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, link.ErrInvalid) {
@@ -33,7 +39,7 @@ func TestNormalizeKey(t *testing.T) {
 		{"H83if", "H83if"}, {"a/b/c", "a/b/c"}, {"docs/", "docs/"}, {"é", "%C3%A9"}, {"b c", "b%20c"}, {"v1.2", "v1.2"},
 		{"a//b", "a//b"}, {"%41", "%41"}, {"x-/y", "x-/y"},
 		{"", ""}, {"/a", ""}, {"-/metrics", ""}, {"a?b", ""}, {"a#b", ""}, {`a\b`, ""}, {"a/../b", ""}, {".", ""}, {"a/%2e%2e", ""},
-		{"a\nb", ""}, {"\xff", ""}, {strings.Repeat("a", link.MaxKey+1), ""}, {strings.Repeat("é", 100), ""},
+		{"a\nb", ""}, {"\xff", ""}, {strings.Repeat("a", link.MaxKey+1), ""}, {strings.Repeat("a/", link.MaxSegments), ""}, {strings.Repeat("é", 100), ""},
 	} {
 		got, err := link.NormalizeKey(c.in)
 		if got != c.want || (err == nil) != (c.want != "") {
@@ -41,24 +47,24 @@ func TestNormalizeKey(t *testing.T) {
 			continue
 		}
 		if err == nil { // Whatever can be saved can be asked for.
-			if key, ok := link.PathKey("/" + got); !ok || key != got {
-				t.Errorf("PathKey(/%s) = %q, %v", got, key, ok)
+			if path, ok := link.SerializePath("/" + got); !ok || path != "/"+got {
+				t.Errorf("SerializePath(/%s) = %q, %v", got, path, ok)
 			}
 		}
 	}
 }
 
-func TestPathKey(t *testing.T) {
+func TestSerializePath(t *testing.T) {
 	for _, c := range []struct {
 		path, want string
 		ok         bool
 	}{
-		{"/", "", true}, {"/abc", "abc", true}, {"/a/b/", "a/b/", true}, {"//x", "/x", true}, {"/a.html", "a.html", true},
-		{"/a..b", "a..b", true}, {"/a/../b", "b", true}, {"/./a", "a", true}, {"/%2e%2e/a", "a", true}, {"/é", "%C3%A9", true}, {"/a%zz", "a%zz", true},
-		{"/%C3%A9", "%C3%A9", true}, {"", "", false}, {"*", "", false}, {"abc", "", false},
+		{"/", "/", true}, {"/abc", "/abc", true}, {"/a/b/", "/a/b/", true}, {"//x", "//x", true}, {"/a.html", "/a.html", true},
+		{"/a..b", "/a..b", true}, {"/a/../b", "/b", true}, {"/./a", "/a", true}, {"/%2e%2e/a", "/a", true}, {"/é", "/%C3%A9", true}, {"/a%zz", "/a%zz", true},
+		{"/%C3%A9", "/%C3%A9", true}, {"", "", false}, {"*", "", false}, {"abc", "", false},
 	} {
-		if got, ok := link.PathKey(c.path); got != c.want || ok != c.ok {
-			t.Errorf("PathKey(%q) = %q, %v; want %q, %v", c.path, got, ok, c.want, c.ok)
+		if got, ok := link.SerializePath(c.path); got != c.want || ok != c.ok {
+			t.Errorf("SerializePath(%q) = %q, %v; want %q, %v", c.path, got, ok, c.want, c.ok)
 		}
 	}
 }
@@ -109,6 +115,7 @@ func TestChange(t *testing.T) {
 		{inactive, base, linkfoldv1.EventType_EVENT_TYPE_LINK_REACTIVATED},
 		{base, with(func(l *linkfoldv1.Link) { l.Destination = "https://y/"; l.Inactive = true }), linkfoldv1.EventType_EVENT_TYPE_LINK_RETARGETED},
 		{base, with(func(l *linkfoldv1.Link) { l.Tags = []string{"t"} }), linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED},
+		{base, with(func(l *linkfoldv1.Link) { l.LockQuery = true }), linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED},
 		{base, base, linkfoldv1.EventType_EVENT_TYPE_UNSPECIFIED},
 	} {
 		if got := link.Change(c.before, c.after); got != c.want {

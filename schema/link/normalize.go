@@ -3,7 +3,6 @@ package link
 import (
 	"net/netip"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/idna"
@@ -11,32 +10,6 @@ import (
 
 // ReservedPrefix starts paths that the redirector keeps for itself; no key may begin with it.
 const ReservedPrefix = "-/"
-
-// NormalizeDestination parses an absolute http or https URL by the WHATWG URL standard and returns its serialization, which
-// holds no spaces, control characters or non-ASCII bytes. The error wraps ErrInvalid.
-func NormalizeDestination(raw string) (string, error) {
-	if raw == "" {
-		return "", invalid("destination is empty: give an absolute http or https URL")
-	}
-	if len(raw) > MaxDestination {
-		return "", invalid("destination has %d bytes: at most %d are allowed", len(raw), MaxDestination)
-	}
-	if !utf8.ValidString(raw) {
-		return "", invalid("destination is not valid UTF-8: percent-encode other bytes")
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "", invalid("destination %q is no absolute URL: give one such as https://example.com/page", clip(raw))
-	}
-	if p := u.Protocol(); p != "http:" && p != "https:" {
-		return "", invalid("destination scheme %q is not allowed: use http or https", strings.TrimSuffix(p, ":"))
-	}
-	href := u.Href(false)
-	if len(href) > MaxDestination {
-		return "", invalid("destination has %d bytes once encoded: at most %d are allowed", len(href), MaxDestination)
-	}
-	return href, nil
-}
 
 // NormalizeDomain lower-cases a host name, turns international names into their ASCII form and drops a trailing dot. Host
 // names without a dot and IP addresses are allowed, ports are not. The error wraps ErrInvalid.
@@ -70,6 +43,8 @@ func NormalizeKey(raw string) (string, error) {
 		return "", invalid(`key %q holds "?", "#" or "\", which never arrive as part of a path`, clip(raw))
 	case hasDotSegment(raw):
 		return "", invalid(`key %q holds a "." or ".." segment, which browsers remove`, clip(raw))
+	case strings.Count(raw, "/") >= MaxSegments:
+		return "", invalid("key has %d segments: at most %d are allowed", strings.Count(raw, "/")+1, MaxSegments)
 	}
 	key, ok := serializePath("/" + raw)
 	if !ok {
@@ -81,19 +56,16 @@ func NormalizeKey(raw string) (string, error) {
 	return key, nil
 }
 
-// PathKey is the key that a request path asks for: the path in WHATWG serialization without its first slash. ok is false
-// for a path that is none. Paths of plain characters, nearly all, cost no allocation.
-func PathKey(path string) (key string, ok bool) {
+// SerializePath is a request's path in WHATWG serialization, with its first slash: the key that it asks for is what follows that. ok is
+// false for a path that is none. Paths of plain characters, nearly all, cost no allocation.
+func SerializePath(path string) (serialized string, ok bool) {
 	if path == "" || path[0] != '/' {
 		return "", false
 	}
 	if isPlainPath(path) {
-		return path[1:], true
+		return path, true
 	}
-	if path, ok = serializePath(path); !ok {
-		return "", false
-	}
-	return path[1:], true
+	return serializePath(path)
 }
 
 // isPlainPath reports that WHATWG serialization would change nothing: no byte to encode and no dot that could be a segment.

@@ -147,6 +147,166 @@ func (Tracking) EnumDescriptor() ([]byte, []int) {
 	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
+// UnknownQuery is what happens to a request with a query parameter that neither a rule nor the allow-list knows (RULINGS B16).
+type UnknownQuery int32
+
+const (
+	UnknownQuery_UNKNOWN_QUERY_UNSPECIFIED UnknownQuery = 0 // The default: not found.
+	UnknownQuery_UNKNOWN_QUERY_NOT_FOUND   UnknownQuery = 1
+	UnknownQuery_UNKNOWN_QUERY_STRIP       UnknownQuery = 2 // Redirected to the URL without it.
+	UnknownQuery_UNKNOWN_QUERY_PASS        UnknownQuery = 3 // Passed on to the destination.
+)
+
+// Enum value maps for UnknownQuery.
+var (
+	UnknownQuery_name = map[int32]string{
+		0: "UNKNOWN_QUERY_UNSPECIFIED",
+		1: "UNKNOWN_QUERY_NOT_FOUND",
+		2: "UNKNOWN_QUERY_STRIP",
+		3: "UNKNOWN_QUERY_PASS",
+	}
+	UnknownQuery_value = map[string]int32{
+		"UNKNOWN_QUERY_UNSPECIFIED": 0,
+		"UNKNOWN_QUERY_NOT_FOUND":   1,
+		"UNKNOWN_QUERY_STRIP":       2,
+		"UNKNOWN_QUERY_PASS":        3,
+	}
+)
+
+func (x UnknownQuery) Enum() *UnknownQuery {
+	p := new(UnknownQuery)
+	*p = x
+	return p
+}
+
+func (x UnknownQuery) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (UnknownQuery) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkfold_v1_event_proto_enumTypes[2].Descriptor()
+}
+
+func (UnknownQuery) Type() protoreflect.EnumType {
+	return &file_linkfold_v1_event_proto_enumTypes[2]
+}
+
+func (x UnknownQuery) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use UnknownQuery.Descriptor instead.
+func (UnknownQuery) EnumDescriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{2}
+}
+
+type VariablePart int32
+
+const (
+	VariablePart_VARIABLE_PART_UNSPECIFIED VariablePart = 0
+	VariablePart_VARIABLE_PART_SUBDOMAIN   VariablePart = 1
+	VariablePart_VARIABLE_PART_PATH        VariablePart = 2
+	VariablePart_VARIABLE_PART_QUERY       VariablePart = 3
+	VariablePart_VARIABLE_PART_EXTENSION   VariablePart = 4
+)
+
+// Enum value maps for VariablePart.
+var (
+	VariablePart_name = map[int32]string{
+		0: "VARIABLE_PART_UNSPECIFIED",
+		1: "VARIABLE_PART_SUBDOMAIN",
+		2: "VARIABLE_PART_PATH",
+		3: "VARIABLE_PART_QUERY",
+		4: "VARIABLE_PART_EXTENSION",
+	}
+	VariablePart_value = map[string]int32{
+		"VARIABLE_PART_UNSPECIFIED": 0,
+		"VARIABLE_PART_SUBDOMAIN":   1,
+		"VARIABLE_PART_PATH":        2,
+		"VARIABLE_PART_QUERY":       3,
+		"VARIABLE_PART_EXTENSION":   4,
+	}
+)
+
+func (x VariablePart) Enum() *VariablePart {
+	p := new(VariablePart)
+	*p = x
+	return p
+}
+
+func (x VariablePart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VariablePart) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkfold_v1_event_proto_enumTypes[3].Descriptor()
+}
+
+func (VariablePart) Type() protoreflect.EnumType {
+	return &file_linkfold_v1_event_proto_enumTypes[3]
+}
+
+func (x VariablePart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VariablePart.Descriptor instead.
+func (VariablePart) EnumDescriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{3}
+}
+
+type VariableKind int32
+
+const (
+	VariableKind_VARIABLE_KIND_UNSPECIFIED VariableKind = 0
+	VariableKind_VARIABLE_KIND_GROUP       VariableKind = 1 // A plain string: each value is a website of its own.
+	VariableKind_VARIABLE_KIND_WEBSITE     VariableKind = 2 // website(): every value counts as the second string.
+	VariableKind_VARIABLE_KIND_FLAG        VariableKind = 3 // flag(): an option, no part of the website.
+)
+
+// Enum value maps for VariableKind.
+var (
+	VariableKind_name = map[int32]string{
+		0: "VARIABLE_KIND_UNSPECIFIED",
+		1: "VARIABLE_KIND_GROUP",
+		2: "VARIABLE_KIND_WEBSITE",
+		3: "VARIABLE_KIND_FLAG",
+	}
+	VariableKind_value = map[string]int32{
+		"VARIABLE_KIND_UNSPECIFIED": 0,
+		"VARIABLE_KIND_GROUP":       1,
+		"VARIABLE_KIND_WEBSITE":     2,
+		"VARIABLE_KIND_FLAG":        3,
+	}
+)
+
+func (x VariableKind) Enum() *VariableKind {
+	p := new(VariableKind)
+	*p = x
+	return p
+}
+
+func (x VariableKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VariableKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkfold_v1_event_proto_enumTypes[4].Descriptor()
+}
+
+func (VariableKind) Type() protoreflect.EnumType {
+	return &file_linkfold_v1_event_proto_enumTypes[4]
+}
+
+func (x VariableKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VariableKind.Descriptor instead.
+func (VariableKind) EnumDescriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{4}
+}
+
 // Event is the payload of one LINKS message.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -290,15 +450,18 @@ type Link struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Domain string                 `protobuf:"bytes,1,opt,name=domain,proto3" json:"domain,omitempty"`
 	Key    string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// Absolute http(s) URL in WHATWG serialization.
+	// What the key stands for: an absolute http(s) URL in WHATWG serialization, or a path of the same domain beginning with "/", which is
+	// resolved again (shortlink-resolution-draft.txt, "Internal Redirect"). May hold variables: {name} or {name=default}.
 	Destination string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`
 	// An inactive link answers 404 like an unknown one (0x1F outline, "Creating shortened URLs").
 	Inactive bool `protobuf:"varint,4,opt,name=inactive,proto3" json:"inactive,omitempty"`
 	// A deleted link is a tombstone: its revision is kept so that ordering survives.
-	Deleted       bool     `protobuf:"varint,5,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	CreatedUs     int64    `protobuf:"varint,6,opt,name=created_us,json=createdUs,proto3" json:"created_us,omitempty"`
-	Title         string   `protobuf:"bytes,7,opt,name=title,proto3" json:"title,omitempty"`
-	Tags          []string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty"`
+	Deleted   bool     `protobuf:"varint,5,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	CreatedUs int64    `protobuf:"varint,6,opt,name=created_us,json=createdUs,proto3" json:"created_us,omitempty"`
+	Title     string   `protobuf:"bytes,7,opt,name=title,proto3" json:"title,omitempty"`
+	Tags      []string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty"`
+	// The destination's query stays as it is; otherwise the visitor's is merged into it and wins.
+	LockQuery     bool `protobuf:"varint,9,opt,name=lock_query,json=lockQuery,proto3" json:"lock_query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -389,13 +552,33 @@ func (x *Link) GetTags() []string {
 	return nil
 }
 
-// Domain is the configuration of one host name that links live on.
+func (x *Link) GetLockQuery() bool {
+	if x != nil {
+		return x.LockQuery
+	}
+	return false
+}
+
+// Domain is the configuration of one host name that links live on, and of the websites below it.
 type Domain struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Tracking      Tracking               `protobuf:"varint,2,opt,name=tracking,proto3,enum=linkfold.v1.Tracking" json:"tracking,omitempty"`
-	Removed       bool                   `protobuf:"varint,3,opt,name=removed,proto3" json:"removed,omitempty"`
-	CreatedUs     int64                  `protobuf:"varint,4,opt,name=created_us,json=createdUs,proto3" json:"created_us,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Tracking  Tracking               `protobuf:"varint,2,opt,name=tracking,proto3,enum=linkfold.v1.Tracking" json:"tracking,omitempty"`
+	Removed   bool                   `protobuf:"varint,3,opt,name=removed,proto3" json:"removed,omitempty"`
+	CreatedUs int64                  `protobuf:"varint,4,opt,name=created_us,json=createdUs,proto3" json:"created_us,omitempty"`
+	// Status of redirects to a destination: 301, 302, 307 or 308; 0 stands for 302.
+	RedirectStatus uint32 `protobuf:"varint,5,opt,name=redirect_status,json=redirectStatus,proto3" json:"redirect_status,omitempty"`
+	// Absolute URL that visitors get instead of the page "Not Found"; empty: the page.
+	Fallback string `protobuf:"bytes,6,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	// Most internal redirects in a row; 0 stands for 255.
+	MaxHops uint32 `protobuf:"varint,7,opt,name=max_hops,json=maxHops,proto3" json:"max_hops,omitempty"`
+	// Domain rules: which sub-domains are which website (snap-url-rules.txt, "Domain Table"). Without them a host is not looked into, and the
+	// websites below count for nothing.
+	Rules *RuleScript `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`
+	// Website key that the page "Unknown Website" names; may be empty.
+	DefaultWebsite string `protobuf:"bytes,9,opt,name=default_website,json=defaultWebsite,proto3" json:"default_website,omitempty"`
+	// What is known of websites; none: every website that the rules give is one, without rules of its own.
+	Websites      []*Website `protobuf:"bytes,10,rep,name=websites,proto3" json:"websites,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -458,6 +641,363 @@ func (x *Domain) GetCreatedUs() int64 {
 	return 0
 }
 
+func (x *Domain) GetRedirectStatus() uint32 {
+	if x != nil {
+		return x.RedirectStatus
+	}
+	return 0
+}
+
+func (x *Domain) GetFallback() string {
+	if x != nil {
+		return x.Fallback
+	}
+	return ""
+}
+
+func (x *Domain) GetMaxHops() uint32 {
+	if x != nil {
+		return x.MaxHops
+	}
+	return 0
+}
+
+func (x *Domain) GetRules() *RuleScript {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *Domain) GetDefaultWebsite() string {
+	if x != nil {
+		return x.DefaultWebsite
+	}
+	return ""
+}
+
+func (x *Domain) GetWebsites() []*Website {
+	if x != nil {
+		return x.Websites
+	}
+	return nil
+}
+
+// Website is a part of a domain with rules of its own (snap-url-rules.txt, "Website Table").
+type Website struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Website key as the domain rules give it (www.example.com); "*" stands for every key that has no entry.
+	Key          string       `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Rules        *RuleScript  `protobuf:"bytes,2,opt,name=rules,proto3" json:"rules,omitempty"`
+	UnknownQuery UnknownQuery `protobuf:"varint,3,opt,name=unknown_query,json=unknownQuery,proto3,enum=linkfold.v1.UnknownQuery" json:"unknown_query,omitempty"`
+	// Query parameters that are no unknown ones though no rule names them; a trailing * stands for any rest. None: the built-in list.
+	AllowedQuery []string `protobuf:"bytes,4,rep,name=allowed_query,json=allowedQuery,proto3" json:"allowed_query,omitempty"`
+	// Query parameter to variable, for parameters that are spelled otherwise than the variable.
+	QueryNames    map[string]string `protobuf:"bytes,5,rep,name=query_names,json=queryNames,proto3" json:"query_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Website) Reset() {
+	*x = Website{}
+	mi := &file_linkfold_v1_event_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Website) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Website) ProtoMessage() {}
+
+func (x *Website) ProtoReflect() protoreflect.Message {
+	mi := &file_linkfold_v1_event_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Website.ProtoReflect.Descriptor instead.
+func (*Website) Descriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Website) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Website) GetRules() *RuleScript {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *Website) GetUnknownQuery() UnknownQuery {
+	if x != nil {
+		return x.UnknownQuery
+	}
+	return UnknownQuery_UNKNOWN_QUERY_UNSPECIFIED
+}
+
+func (x *Website) GetAllowedQuery() []string {
+	if x != nil {
+		return x.AllowedQuery
+	}
+	return nil
+}
+
+func (x *Website) GetQueryNames() map[string]string {
+	if x != nil {
+		return x.QueryNames
+	}
+	return nil
+}
+
+// RuleScript is a rule script as its author typed it, and what was compiled from it when it was saved (RULINGS B).
+type RuleScript struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Source string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Version of the compiler that made rules; a redirector with another one compiles source again.
+	Compiler      uint32          `protobuf:"varint,2,opt,name=compiler,proto3" json:"compiler,omitempty"`
+	Rules         []*CompiledRule `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleScript) Reset() {
+	*x = RuleScript{}
+	mi := &file_linkfold_v1_event_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleScript) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleScript) ProtoMessage() {}
+
+func (x *RuleScript) ProtoReflect() protoreflect.Message {
+	mi := &file_linkfold_v1_event_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleScript.ProtoReflect.Descriptor instead.
+func (*RuleScript) Descriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RuleScript) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *RuleScript) GetCompiler() uint32 {
+	if x != nil {
+		return x.Compiler
+	}
+	return 0
+}
+
+func (x *RuleScript) GetRules() []*CompiledRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+type CompiledRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// RE2 expressions over the sub-domains with a trailing dot, or over the path without its leading slash; tried in this order.
+	Patterns []string `protobuf:"bytes,2,rep,name=patterns,proto3" json:"patterns,omitempty"`
+	// RE2 expressions over the scheme and the port; empty: any.
+	Protocol      string              `protobuf:"bytes,3,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	Port          string              `protobuf:"bytes,4,opt,name=port,proto3" json:"port,omitempty"`
+	Variables     []*CompiledVariable `protobuf:"bytes,5,rep,name=variables,proto3" json:"variables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompiledRule) Reset() {
+	*x = CompiledRule{}
+	mi := &file_linkfold_v1_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompiledRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompiledRule) ProtoMessage() {}
+
+func (x *CompiledRule) ProtoReflect() protoreflect.Message {
+	mi := &file_linkfold_v1_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompiledRule.ProtoReflect.Descriptor instead.
+func (*CompiledRule) Descriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CompiledRule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CompiledRule) GetPatterns() []string {
+	if x != nil {
+		return x.Patterns
+	}
+	return nil
+}
+
+func (x *CompiledRule) GetProtocol() string {
+	if x != nil {
+		return x.Protocol
+	}
+	return ""
+}
+
+func (x *CompiledRule) GetPort() string {
+	if x != nil {
+		return x.Port
+	}
+	return ""
+}
+
+func (x *CompiledRule) GetVariables() []*CompiledVariable {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+type CompiledVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Last part of the qualified name; namespace is what stands before it.
+	Name      string       `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Namespace string       `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Part      VariablePart `protobuf:"varint,3,opt,name=part,proto3,enum=linkfold.v1.VariablePart" json:"part,omitempty"`
+	Kind      VariableKind `protobuf:"varint,4,opt,name=kind,proto3,enum=linkfold.v1.VariableKind" json:"kind,omitempty"`
+	Required  bool         `protobuf:"varint,5,opt,name=required,proto3" json:"required,omitempty"`
+	// RE2 expression, without capturing groups.
+	Pattern string `protobuf:"bytes,6,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Second string: default of a flag, replacement of a website. Absent when the script has none.
+	Second        *string `protobuf:"bytes,7,opt,name=second,proto3,oneof" json:"second,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompiledVariable) Reset() {
+	*x = CompiledVariable{}
+	mi := &file_linkfold_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompiledVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompiledVariable) ProtoMessage() {}
+
+func (x *CompiledVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_linkfold_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompiledVariable.ProtoReflect.Descriptor instead.
+func (*CompiledVariable) Descriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CompiledVariable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CompiledVariable) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CompiledVariable) GetPart() VariablePart {
+	if x != nil {
+		return x.Part
+	}
+	return VariablePart_VARIABLE_PART_UNSPECIFIED
+}
+
+func (x *CompiledVariable) GetKind() VariableKind {
+	if x != nil {
+		return x.Kind
+	}
+	return VariableKind_VARIABLE_KIND_UNSPECIFIED
+}
+
+func (x *CompiledVariable) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+func (x *CompiledVariable) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *CompiledVariable) GetSecond() string {
+	if x != nil && x.Second != nil {
+		return *x.Second
+	}
+	return ""
+}
+
 var File_linkfold_v1_event_proto protoreflect.FileDescriptor
 
 const file_linkfold_v1_event_proto_rawDesc = "" +
@@ -474,7 +1014,7 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\x04link\x18\n" +
 	" \x01(\v2\x11.linkfold.v1.LinkH\x00R\x04link\x12-\n" +
 	"\x06domain\x18\v \x01(\v2\x13.linkfold.v1.DomainH\x00R\x06domainB\a\n" +
-	"\x05state\"\xd1\x01\n" +
+	"\x05state\"\xf0\x01\n" +
 	"\x04Link\x12\x16\n" +
 	"\x06domain\x18\x01 \x01(\tR\x06domain\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12 \n" +
@@ -484,13 +1024,52 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"created_us\x18\x06 \x01(\x03R\tcreatedUs\x12\x14\n" +
 	"\x05title\x18\a \x01(\tR\x05title\x12\x12\n" +
-	"\x04tags\x18\b \x03(\tR\x04tags\"\x88\x01\n" +
+	"\x04tags\x18\b \x03(\tR\x04tags\x12\x1d\n" +
+	"\n" +
+	"lock_query\x18\t \x01(\bR\tlockQuery\"\xf2\x02\n" +
 	"\x06Domain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
 	"\btracking\x18\x02 \x01(\x0e2\x15.linkfold.v1.TrackingR\btracking\x12\x18\n" +
 	"\aremoved\x18\x03 \x01(\bR\aremoved\x12\x1d\n" +
 	"\n" +
-	"created_us\x18\x04 \x01(\x03R\tcreatedUs*\xa1\x02\n" +
+	"created_us\x18\x04 \x01(\x03R\tcreatedUs\x12'\n" +
+	"\x0fredirect_status\x18\x05 \x01(\rR\x0eredirectStatus\x12\x1a\n" +
+	"\bfallback\x18\x06 \x01(\tR\bfallback\x12\x19\n" +
+	"\bmax_hops\x18\a \x01(\rR\amaxHops\x12-\n" +
+	"\x05rules\x18\b \x01(\v2\x17.linkfold.v1.RuleScriptR\x05rules\x12'\n" +
+	"\x0fdefault_website\x18\t \x01(\tR\x0edefaultWebsite\x120\n" +
+	"\bwebsites\x18\n" +
+	" \x03(\v2\x14.linkfold.v1.WebsiteR\bwebsites\"\xb5\x02\n" +
+	"\aWebsite\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
+	"\x05rules\x18\x02 \x01(\v2\x17.linkfold.v1.RuleScriptR\x05rules\x12>\n" +
+	"\runknown_query\x18\x03 \x01(\x0e2\x19.linkfold.v1.UnknownQueryR\funknownQuery\x12#\n" +
+	"\rallowed_query\x18\x04 \x03(\tR\fallowedQuery\x12E\n" +
+	"\vquery_names\x18\x05 \x03(\v2$.linkfold.v1.Website.QueryNamesEntryR\n" +
+	"queryNames\x1a=\n" +
+	"\x0fQueryNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"q\n" +
+	"\n" +
+	"RuleScript\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x1a\n" +
+	"\bcompiler\x18\x02 \x01(\rR\bcompiler\x12/\n" +
+	"\x05rules\x18\x03 \x03(\v2\x19.linkfold.v1.CompiledRuleR\x05rules\"\xab\x01\n" +
+	"\fCompiledRule\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bpatterns\x18\x02 \x03(\tR\bpatterns\x12\x1a\n" +
+	"\bprotocol\x18\x03 \x01(\tR\bprotocol\x12\x12\n" +
+	"\x04port\x18\x04 \x01(\tR\x04port\x12;\n" +
+	"\tvariables\x18\x05 \x03(\v2\x1d.linkfold.v1.CompiledVariableR\tvariables\"\x80\x02\n" +
+	"\x10CompiledVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12-\n" +
+	"\x04part\x18\x03 \x01(\x0e2\x19.linkfold.v1.VariablePartR\x04part\x12-\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x19.linkfold.v1.VariableKindR\x04kind\x12\x1a\n" +
+	"\brequired\x18\x05 \x01(\bR\brequired\x12\x18\n" +
+	"\apattern\x18\x06 \x01(\tR\apattern\x12\x1b\n" +
+	"\x06second\x18\a \x01(\tH\x00R\x06second\x88\x01\x01B\t\n" +
+	"\a_second*\xa1\x02\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17EVENT_TYPE_LINK_CREATED\x10\x01\x12\x1e\n" +
@@ -505,7 +1084,23 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\x14TRACKING_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTRACKING_COOKIE\x10\x01\x12\x11\n" +
 	"\rTRACKING_HASH\x10\x02\x12\x11\n" +
-	"\rTRACKING_NONE\x10\x03B'Z%linkfold/schema/linkfoldv1;linkfoldv1b\x06proto3"
+	"\rTRACKING_NONE\x10\x03*{\n" +
+	"\fUnknownQuery\x12\x1d\n" +
+	"\x19UNKNOWN_QUERY_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17UNKNOWN_QUERY_NOT_FOUND\x10\x01\x12\x17\n" +
+	"\x13UNKNOWN_QUERY_STRIP\x10\x02\x12\x16\n" +
+	"\x12UNKNOWN_QUERY_PASS\x10\x03*\x98\x01\n" +
+	"\fVariablePart\x12\x1d\n" +
+	"\x19VARIABLE_PART_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17VARIABLE_PART_SUBDOMAIN\x10\x01\x12\x16\n" +
+	"\x12VARIABLE_PART_PATH\x10\x02\x12\x17\n" +
+	"\x13VARIABLE_PART_QUERY\x10\x03\x12\x1b\n" +
+	"\x17VARIABLE_PART_EXTENSION\x10\x04*y\n" +
+	"\fVariableKind\x12\x1d\n" +
+	"\x19VARIABLE_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13VARIABLE_KIND_GROUP\x10\x01\x12\x19\n" +
+	"\x15VARIABLE_KIND_WEBSITE\x10\x02\x12\x16\n" +
+	"\x12VARIABLE_KIND_FLAG\x10\x03B'Z%linkfold/schema/linkfoldv1;linkfoldv1b\x06proto3"
 
 var (
 	file_linkfold_v1_event_proto_rawDescOnce sync.Once
@@ -519,25 +1114,42 @@ func file_linkfold_v1_event_proto_rawDescGZIP() []byte {
 	return file_linkfold_v1_event_proto_rawDescData
 }
 
-var file_linkfold_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkfold_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_linkfold_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_linkfold_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_linkfold_v1_event_proto_goTypes = []any{
-	(EventType)(0), // 0: linkfold.v1.EventType
-	(Tracking)(0),  // 1: linkfold.v1.Tracking
-	(*Event)(nil),  // 2: linkfold.v1.Event
-	(*Link)(nil),   // 3: linkfold.v1.Link
-	(*Domain)(nil), // 4: linkfold.v1.Domain
+	(EventType)(0),           // 0: linkfold.v1.EventType
+	(Tracking)(0),            // 1: linkfold.v1.Tracking
+	(UnknownQuery)(0),        // 2: linkfold.v1.UnknownQuery
+	(VariablePart)(0),        // 3: linkfold.v1.VariablePart
+	(VariableKind)(0),        // 4: linkfold.v1.VariableKind
+	(*Event)(nil),            // 5: linkfold.v1.Event
+	(*Link)(nil),             // 6: linkfold.v1.Link
+	(*Domain)(nil),           // 7: linkfold.v1.Domain
+	(*Website)(nil),          // 8: linkfold.v1.Website
+	(*RuleScript)(nil),       // 9: linkfold.v1.RuleScript
+	(*CompiledRule)(nil),     // 10: linkfold.v1.CompiledRule
+	(*CompiledVariable)(nil), // 11: linkfold.v1.CompiledVariable
+	nil,                      // 12: linkfold.v1.Website.QueryNamesEntry
 }
 var file_linkfold_v1_event_proto_depIdxs = []int32{
-	0, // 0: linkfold.v1.Event.type:type_name -> linkfold.v1.EventType
-	3, // 1: linkfold.v1.Event.link:type_name -> linkfold.v1.Link
-	4, // 2: linkfold.v1.Event.domain:type_name -> linkfold.v1.Domain
-	1, // 3: linkfold.v1.Domain.tracking:type_name -> linkfold.v1.Tracking
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	0,  // 0: linkfold.v1.Event.type:type_name -> linkfold.v1.EventType
+	6,  // 1: linkfold.v1.Event.link:type_name -> linkfold.v1.Link
+	7,  // 2: linkfold.v1.Event.domain:type_name -> linkfold.v1.Domain
+	1,  // 3: linkfold.v1.Domain.tracking:type_name -> linkfold.v1.Tracking
+	9,  // 4: linkfold.v1.Domain.rules:type_name -> linkfold.v1.RuleScript
+	8,  // 5: linkfold.v1.Domain.websites:type_name -> linkfold.v1.Website
+	9,  // 6: linkfold.v1.Website.rules:type_name -> linkfold.v1.RuleScript
+	2,  // 7: linkfold.v1.Website.unknown_query:type_name -> linkfold.v1.UnknownQuery
+	12, // 8: linkfold.v1.Website.query_names:type_name -> linkfold.v1.Website.QueryNamesEntry
+	10, // 9: linkfold.v1.RuleScript.rules:type_name -> linkfold.v1.CompiledRule
+	11, // 10: linkfold.v1.CompiledRule.variables:type_name -> linkfold.v1.CompiledVariable
+	3,  // 11: linkfold.v1.CompiledVariable.part:type_name -> linkfold.v1.VariablePart
+	4,  // 12: linkfold.v1.CompiledVariable.kind:type_name -> linkfold.v1.VariableKind
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_linkfold_v1_event_proto_init() }
@@ -549,13 +1161,14 @@ func file_linkfold_v1_event_proto_init() {
 		(*Event_Link)(nil),
 		(*Event_Domain)(nil),
 	}
+	file_linkfold_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkfold_v1_event_proto_rawDesc), len(file_linkfold_v1_event_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   3,
+			NumEnums:      5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -29,27 +29,35 @@ type Outcome int32
 const (
 	Outcome_OUTCOME_UNSPECIFIED     Outcome = 0
 	Outcome_OUTCOME_REDIRECTED      Outcome = 1
-	Outcome_OUTCOME_NOT_FOUND       Outcome = 2 // Unknown key, or deleted.
-	Outcome_OUTCOME_INACTIVE        Outcome = 3 // The link exists and is switched off.
-	Outcome_OUTCOME_UNKNOWN_DOMAIN  Outcome = 4 // No domain is configured for the host.
-	Outcome_OUTCOME_NOT_IMPLEMENTED Outcome = 5 // A method other than GET and HEAD.
-	Outcome_OUTCOME_RATE_LIMITED    Outcome = 6 // Too many misses from one client.
-	Outcome_OUTCOME_BAD_REQUEST     Outcome = 7 // A path or header that cannot be answered.
-	Outcome_OUTCOME_UNAVAILABLE     Outcome = 8 // No source of links could be reached.
+	Outcome_OUTCOME_NOT_FOUND       Outcome = 2  // Unknown key, or deleted.
+	Outcome_OUTCOME_INACTIVE        Outcome = 3  // The link exists and is switched off.
+	Outcome_OUTCOME_UNKNOWN_DOMAIN  Outcome = 4  // No domain is configured for the host.
+	Outcome_OUTCOME_NOT_IMPLEMENTED Outcome = 5  // A method other than GET and HEAD.
+	Outcome_OUTCOME_RATE_LIMITED    Outcome = 6  // Too many misses from one client.
+	Outcome_OUTCOME_BAD_REQUEST     Outcome = 7  // A path or header that cannot be answered.
+	Outcome_OUTCOME_UNAVAILABLE     Outcome = 8  // No source of links could be reached.
+	Outcome_OUTCOME_UNKNOWN_WEBSITE Outcome = 9  // The domain is known, but no rule of it or of its websites fits the request.
+	Outcome_OUTCOME_UNKNOWN_QUERY   Outcome = 10 // A query parameter that the website does not know, and refuses.
+	Outcome_OUTCOME_CANONICAL       Outcome = 11 // Redirected to the same page's canonical URL.
+	Outcome_OUTCOME_UNRESOLVABLE    Outcome = 12 // A link was found, but leads nowhere: see detail.
 )
 
 // Enum value maps for Outcome.
 var (
 	Outcome_name = map[int32]string{
-		0: "OUTCOME_UNSPECIFIED",
-		1: "OUTCOME_REDIRECTED",
-		2: "OUTCOME_NOT_FOUND",
-		3: "OUTCOME_INACTIVE",
-		4: "OUTCOME_UNKNOWN_DOMAIN",
-		5: "OUTCOME_NOT_IMPLEMENTED",
-		6: "OUTCOME_RATE_LIMITED",
-		7: "OUTCOME_BAD_REQUEST",
-		8: "OUTCOME_UNAVAILABLE",
+		0:  "OUTCOME_UNSPECIFIED",
+		1:  "OUTCOME_REDIRECTED",
+		2:  "OUTCOME_NOT_FOUND",
+		3:  "OUTCOME_INACTIVE",
+		4:  "OUTCOME_UNKNOWN_DOMAIN",
+		5:  "OUTCOME_NOT_IMPLEMENTED",
+		6:  "OUTCOME_RATE_LIMITED",
+		7:  "OUTCOME_BAD_REQUEST",
+		8:  "OUTCOME_UNAVAILABLE",
+		9:  "OUTCOME_UNKNOWN_WEBSITE",
+		10: "OUTCOME_UNKNOWN_QUERY",
+		11: "OUTCOME_CANONICAL",
+		12: "OUTCOME_UNRESOLVABLE",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED":     0,
@@ -61,6 +69,10 @@ var (
 		"OUTCOME_RATE_LIMITED":    6,
 		"OUTCOME_BAD_REQUEST":     7,
 		"OUTCOME_UNAVAILABLE":     8,
+		"OUTCOME_UNKNOWN_WEBSITE": 9,
+		"OUTCOME_UNKNOWN_QUERY":   10,
+		"OUTCOME_CANONICAL":       11,
+		"OUTCOME_UNRESOLVABLE":    12,
 	}
 )
 
@@ -151,8 +163,9 @@ type Hit struct {
 	// Redirector's clock when the request arrived, Unix microseconds.
 	TimeUs int64  `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
 	Domain string `protobuf:"bytes,3,opt,name=domain,proto3" json:"domain,omitempty"`
-	Key    string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
-	// LINKS sequence of the link version that answered; 0 when none did.
+	// Key of the link that the request asked for: the longest that is a prefix of its path. The whole path when there is none.
+	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	// LINKS sequence of that link's version; 0 when there is none.
 	LinkRev uint64  `protobuf:"varint,5,opt,name=link_rev,json=linkRev,proto3" json:"link_rev,omitempty"`
 	Outcome Outcome `protobuf:"varint,6,opt,name=outcome,proto3,enum=linkfold.v1.Outcome" json:"outcome,omitempty"`
 	Status  uint32  `protobuf:"varint,7,opt,name=status,proto3" json:"status,omitempty"`
@@ -177,7 +190,23 @@ type Hit struct {
 	// Salted hash of the visitor, the salt living one day; 0 when the policy forbids it.
 	VisitorDay uint64 `protobuf:"fixed64,21,opt,name=visitor_day,json=visitorDay,proto3" json:"visitor_day,omitempty"`
 	// The policy in force for this hit, after Sec-GPC.
-	Tracking      Tracking `protobuf:"varint,22,opt,name=tracking,proto3,enum=linkfold.v1.Tracking" json:"tracking,omitempty"`
+	Tracking Tracking `protobuf:"varint,22,opt,name=tracking,proto3,enum=linkfold.v1.Tracking" json:"tracking,omitempty"`
+	// Scheme of the request, as the trusted proxy in front of the redirector says: http or https.
+	Scheme string `protobuf:"bytes,23,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// What the domain's rules made of the request; empty without rules. rule is the name of the rule that decided, website rules before domain
+	// rules. The keys are the tuples of snap-url-rules.txt, "Query" (RULINGS B22).
+	Website      string            `protobuf:"bytes,24,opt,name=website,proto3" json:"website,omitempty"`
+	Rule         string            `protobuf:"bytes,25,opt,name=rule,proto3" json:"rule,omitempty"`
+	Options      map[string]string `protobuf:"bytes,26,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	PageKey      []string          `protobuf:"bytes,27,rep,name=page_key,json=pageKey,proto3" json:"page_key,omitempty"`
+	BaseKey      []string          `protobuf:"bytes,28,rep,name=base_key,json=baseKey,proto3" json:"base_key,omitempty"`
+	UnknownQuery []string          `protobuf:"bytes,29,rep,name=unknown_query,json=unknownQuery,proto3" json:"unknown_query,omitempty"`
+	// Internal redirects that led from key to the destination, in order. The first is the link that key's value led to.
+	Chain []*Hop `protobuf:"bytes,30,rep,name=chain,proto3" json:"chain,omitempty"`
+	// Number of internal redirects followed; more than chain has when its last one led to no link.
+	Hops uint32 `protobuf:"varint,31,opt,name=hops,proto3" json:"hops,omitempty"`
+	// Why a link leads nowhere, in the words of RULINGS A: "too many internal redirects", "invalid value", …
+	Detail        string `protobuf:"bytes,32,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,6 +395,129 @@ func (x *Hit) GetTracking() Tracking {
 	return Tracking_TRACKING_UNSPECIFIED
 }
 
+func (x *Hit) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *Hit) GetWebsite() string {
+	if x != nil {
+		return x.Website
+	}
+	return ""
+}
+
+func (x *Hit) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Hit) GetOptions() map[string]string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *Hit) GetPageKey() []string {
+	if x != nil {
+		return x.PageKey
+	}
+	return nil
+}
+
+func (x *Hit) GetBaseKey() []string {
+	if x != nil {
+		return x.BaseKey
+	}
+	return nil
+}
+
+func (x *Hit) GetUnknownQuery() []string {
+	if x != nil {
+		return x.UnknownQuery
+	}
+	return nil
+}
+
+func (x *Hit) GetChain() []*Hop {
+	if x != nil {
+		return x.Chain
+	}
+	return nil
+}
+
+func (x *Hit) GetHops() uint32 {
+	if x != nil {
+		return x.Hops
+	}
+	return 0
+}
+
+func (x *Hit) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// Hop is one further link of a chain.
+type Hop struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	LinkRev       uint64                 `protobuf:"varint,2,opt,name=link_rev,json=linkRev,proto3" json:"link_rev,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hop) Reset() {
+	*x = Hop{}
+	mi := &file_linkfold_v1_hit_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hop) ProtoMessage() {}
+
+func (x *Hop) ProtoReflect() protoreflect.Message {
+	mi := &file_linkfold_v1_hit_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hop.ProtoReflect.Descriptor instead.
+func (*Hop) Descriptor() ([]byte, []int) {
+	return file_linkfold_v1_hit_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Hop) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Hop) GetLinkRev() uint64 {
+	if x != nil {
+		return x.LinkRev
+	}
+	return 0
+}
+
 // FetchHints are request headers that browsers, previewers and prefetchers send about their intent.
 type FetchHints struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -383,7 +535,7 @@ type FetchHints struct {
 
 func (x *FetchHints) Reset() {
 	*x = FetchHints{}
-	mi := &file_linkfold_v1_hit_proto_msgTypes[1]
+	mi := &file_linkfold_v1_hit_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +547,7 @@ func (x *FetchHints) String() string {
 func (*FetchHints) ProtoMessage() {}
 
 func (x *FetchHints) ProtoReflect() protoreflect.Message {
-	mi := &file_linkfold_v1_hit_proto_msgTypes[1]
+	mi := &file_linkfold_v1_hit_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +560,7 @@ func (x *FetchHints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchHints.ProtoReflect.Descriptor instead.
 func (*FetchHints) Descriptor() ([]byte, []int) {
-	return file_linkfold_v1_hit_proto_rawDescGZIP(), []int{1}
+	return file_linkfold_v1_hit_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *FetchHints) GetSecPurpose() string {
@@ -478,7 +630,7 @@ type Person struct {
 
 func (x *Person) Reset() {
 	*x = Person{}
-	mi := &file_linkfold_v1_hit_proto_msgTypes[2]
+	mi := &file_linkfold_v1_hit_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +642,7 @@ func (x *Person) String() string {
 func (*Person) ProtoMessage() {}
 
 func (x *Person) ProtoReflect() protoreflect.Message {
-	mi := &file_linkfold_v1_hit_proto_msgTypes[2]
+	mi := &file_linkfold_v1_hit_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +655,7 @@ func (x *Person) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Person.ProtoReflect.Descriptor instead.
 func (*Person) Descriptor() ([]byte, []int) {
-	return file_linkfold_v1_hit_proto_rawDescGZIP(), []int{2}
+	return file_linkfold_v1_hit_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Person) GetClientIp() []byte {
@@ -524,7 +676,7 @@ var File_linkfold_v1_hit_proto protoreflect.FileDescriptor
 
 const file_linkfold_v1_hit_proto_rawDesc = "" +
 	"\n" +
-	"\x15linkfold/v1/hit.proto\x12\vlinkfold.v1\x1a\x17linkfold/v1/event.proto\"\xb3\x05\n" +
+	"\x15linkfold/v1/hit.proto\x12\vlinkfold.v1\x1a\x17linkfold/v1/event.proto\"\x9d\b\n" +
 	"\x03Hit\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x17\n" +
 	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12\x16\n" +
@@ -553,7 +705,23 @@ const file_linkfold_v1_hit_proto_rawDesc = "" +
 	"\x06person\x18\x14 \x01(\v2\x13.linkfold.v1.PersonR\x06person\x12\x1f\n" +
 	"\vvisitor_day\x18\x15 \x01(\x06R\n" +
 	"visitorDay\x121\n" +
-	"\btracking\x18\x16 \x01(\x0e2\x15.linkfold.v1.TrackingR\btracking\"\x87\x02\n" +
+	"\btracking\x18\x16 \x01(\x0e2\x15.linkfold.v1.TrackingR\btracking\x12\x16\n" +
+	"\x06scheme\x18\x17 \x01(\tR\x06scheme\x12\x18\n" +
+	"\awebsite\x18\x18 \x01(\tR\awebsite\x12\x12\n" +
+	"\x04rule\x18\x19 \x01(\tR\x04rule\x127\n" +
+	"\aoptions\x18\x1a \x03(\v2\x1d.linkfold.v1.Hit.OptionsEntryR\aoptions\x12\x19\n" +
+	"\bpage_key\x18\x1b \x03(\tR\apageKey\x12\x19\n" +
+	"\bbase_key\x18\x1c \x03(\tR\abaseKey\x12#\n" +
+	"\runknown_query\x18\x1d \x03(\tR\funknownQuery\x12&\n" +
+	"\x05chain\x18\x1e \x03(\v2\x10.linkfold.v1.HopR\x05chain\x12\x12\n" +
+	"\x04hops\x18\x1f \x01(\rR\x04hops\x12\x16\n" +
+	"\x06detail\x18  \x01(\tR\x06detail\x1a:\n" +
+	"\fOptionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n" +
+	"\x03Hop\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x19\n" +
+	"\blink_rev\x18\x02 \x01(\x04R\alinkRev\"\x87\x02\n" +
 	"\n" +
 	"FetchHints\x12\x1f\n" +
 	"\vsec_purpose\x18\x01 \x01(\tR\n" +
@@ -567,7 +735,7 @@ const file_linkfold_v1_hit_proto_rawDesc = "" +
 	"\x03gpc\x18\b \x01(\bR\x03gpc\"B\n" +
 	"\x06Person\x12\x1b\n" +
 	"\tclient_ip\x18\x01 \x01(\fR\bclientIp\x12\x1b\n" +
-	"\tcookie_id\x18\x02 \x01(\tR\bcookieId*\xec\x01\n" +
+	"\tcookie_id\x18\x02 \x01(\tR\bcookieId*\xd5\x02\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12OUTCOME_REDIRECTED\x10\x01\x12\x15\n" +
@@ -577,7 +745,12 @@ const file_linkfold_v1_hit_proto_rawDesc = "" +
 	"\x17OUTCOME_NOT_IMPLEMENTED\x10\x05\x12\x18\n" +
 	"\x14OUTCOME_RATE_LIMITED\x10\x06\x12\x17\n" +
 	"\x13OUTCOME_BAD_REQUEST\x10\a\x12\x17\n" +
-	"\x13OUTCOME_UNAVAILABLE\x10\b*P\n" +
+	"\x13OUTCOME_UNAVAILABLE\x10\b\x12\x1b\n" +
+	"\x17OUTCOME_UNKNOWN_WEBSITE\x10\t\x12\x19\n" +
+	"\x15OUTCOME_UNKNOWN_QUERY\x10\n" +
+	"\x12\x15\n" +
+	"\x11OUTCOME_CANONICAL\x10\v\x12\x18\n" +
+	"\x14OUTCOME_UNRESOLVABLE\x10\f*P\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSOURCE_LINK\x10\x01\x12\r\n" +
@@ -598,26 +771,30 @@ func file_linkfold_v1_hit_proto_rawDescGZIP() []byte {
 }
 
 var file_linkfold_v1_hit_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkfold_v1_hit_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_linkfold_v1_hit_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_linkfold_v1_hit_proto_goTypes = []any{
 	(Outcome)(0),       // 0: linkfold.v1.Outcome
 	(Source)(0),        // 1: linkfold.v1.Source
 	(*Hit)(nil),        // 2: linkfold.v1.Hit
-	(*FetchHints)(nil), // 3: linkfold.v1.FetchHints
-	(*Person)(nil),     // 4: linkfold.v1.Person
-	(Tracking)(0),      // 5: linkfold.v1.Tracking
+	(*Hop)(nil),        // 3: linkfold.v1.Hop
+	(*FetchHints)(nil), // 4: linkfold.v1.FetchHints
+	(*Person)(nil),     // 5: linkfold.v1.Person
+	nil,                // 6: linkfold.v1.Hit.OptionsEntry
+	(Tracking)(0),      // 7: linkfold.v1.Tracking
 }
 var file_linkfold_v1_hit_proto_depIdxs = []int32{
 	0, // 0: linkfold.v1.Hit.outcome:type_name -> linkfold.v1.Outcome
 	1, // 1: linkfold.v1.Hit.source:type_name -> linkfold.v1.Source
-	3, // 2: linkfold.v1.Hit.hints:type_name -> linkfold.v1.FetchHints
-	4, // 3: linkfold.v1.Hit.person:type_name -> linkfold.v1.Person
-	5, // 4: linkfold.v1.Hit.tracking:type_name -> linkfold.v1.Tracking
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4, // 2: linkfold.v1.Hit.hints:type_name -> linkfold.v1.FetchHints
+	5, // 3: linkfold.v1.Hit.person:type_name -> linkfold.v1.Person
+	7, // 4: linkfold.v1.Hit.tracking:type_name -> linkfold.v1.Tracking
+	6, // 5: linkfold.v1.Hit.options:type_name -> linkfold.v1.Hit.OptionsEntry
+	3, // 6: linkfold.v1.Hit.chain:type_name -> linkfold.v1.Hop
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_linkfold_v1_hit_proto_init() }
@@ -632,7 +809,7 @@ func file_linkfold_v1_hit_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkfold_v1_hit_proto_rawDesc), len(file_linkfold_v1_hit_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -160,6 +160,19 @@ func Checksum(name string, seq uint64, state []byte) uint64 {
 // AddChecksum adds a term to a sum.
 func AddChecksum(sum, term uint64) uint64 { return (sum + term) & checksumMask }
 
+// FormatChecksum writes a term or a sum as people see it: 12 hexadecimal digits.
+func FormatChecksum(sum uint64) string { return fmt.Sprintf("%012x", sum) }
+
+// DomainOf is the domain of the link called name (see Name); ok is false for other names.
+func DomainOf(name string) (domain string, ok bool) {
+	name, ok = strings.CutPrefix(name, "l:")
+	if !ok {
+		return "", false
+	}
+	domain, _, ok = strings.Cut(name, "/")
+	return domain, ok
+}
+
 // Value encodes what is stored for an aggregate after the event with sequence seq.
 func Value(a stream.Aggregate, seq uint64, ev *linkfoldv1.Event) ([]byte, error) {
 	var state proto.Message

@@ -24,6 +24,9 @@ func LinkSubject(domain, key string) string {
 	return linkPrefix + EscapeToken(domain) + "." + EscapeToken(key)
 }
 
+// LinksOf is the subject filter of all links on a domain.
+func LinksOf(domain string) string { return linkPrefix + EscapeToken(domain) + ".*" }
+
 // DomainSubject is the subject of a domain's configuration.
 func DomainSubject(domain string) string { return domainPrefix + EscapeToken(domain) }
 

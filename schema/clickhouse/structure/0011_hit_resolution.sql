@@ -1,0 +1,15 @@
+ALTER TABLE hits{{.OnCluster}}
+    ADD COLUMN IF NOT EXISTS scheme LowCardinality(String) COMMENT 'Scheme of the request as the trusted proxy says: http, https; empty for hits before this column' AFTER method,
+    ADD COLUMN IF NOT EXISTS hops UInt16 COMMENT 'Internal redirects followed on the way from the key to the destination' CODEC(ZSTD(1)) AFTER link_rev,
+    ADD COLUMN IF NOT EXISTS chain_keys Array(String) COMMENT 'Keys of the further links of the chain, in order' CODEC(ZSTD(1)) AFTER hops,
+    ADD COLUMN IF NOT EXISTS chain_revs Array(UInt64) COMMENT 'Revisions of the further links of the chain; each joins link_events.revision' CODEC(ZSTD(1)) AFTER chain_keys,
+    ADD COLUMN IF NOT EXISTS detail LowCardinality(String) COMMENT 'Why a link leads nowhere (outcome unresolvable): too many internal redirects, invalid value, invalid destination, path traversal' AFTER outcome,
+    ADD COLUMN IF NOT EXISTS website String COMMENT 'Website key that the domain rules gave; empty without rules' CODEC(ZSTD(1)) AFTER domain,
+    ADD COLUMN IF NOT EXISTS rule LowCardinality(String) COMMENT 'Name of the rule that decided: of the website rules, else of the domain rules; empty without rules' AFTER website,
+    ADD COLUMN IF NOT EXISTS options Map(LowCardinality(String), String) COMMENT 'Variables of the rules and their values, such as language and version' AFTER rule,
+    ADD COLUMN IF NOT EXISTS page_key Array(String) COMMENT 'Key tuple of the page: N, domain, website sub-domain, segments of the path; empty without rules' CODEC(ZSTD(1)) AFTER options,
+    ADD COLUMN IF NOT EXISTS base_key Array(String) COMMENT 'Key tuple of the website: B, domain, website sub-domain, start path; empty without rules' CODEC(ZSTD(1)) AFTER page_key,
+    ADD COLUMN IF NOT EXISTS unknown_query Array(String) COMMENT 'Query parameters that neither a rule nor the allow-list of the website knows' CODEC(ZSTD(1)) AFTER query,
+    MODIFY COLUMN key COMMENT 'Key of the link that was asked for: the longest that is a prefix of the path; the whole path when there is none (Hit.key)',
+    MODIFY COLUMN link_rev COMMENT 'Revision of the link called key: its LINKS sequence; 0 when there is none. Joins link_events.revision',
+    MODIFY COLUMN outcome COMMENT 'What the redirector decided: redirected, not_found, inactive, unknown_domain, unknown_website, unknown_query, canonical, unresolvable, not_implemented, rate_limited, bad_request, unavailable'
