@@ -189,6 +189,15 @@ func (in *instance) create(key, destination string) response {
 	return r
 }
 
+// configure replaces a domain's configuration, whatever it was.
+func (in *instance) configure(domain, configuration string) {
+	in.t.Helper()
+	etag := in.api("GET", "/v1/domains/"+domain, "").header.Get("ETag")
+	if r := in.api("PUT", "/v1/domains/"+domain, configuration, "If-Match", etag); r.status != 200 {
+		in.t.Fatal(r)
+	}
+}
+
 // raw sends bytes and returns everything that comes back until the server closes the connection.
 func (in *instance) raw(request string) string {
 	in.t.Helper()

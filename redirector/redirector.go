@@ -224,7 +224,9 @@ func (r *redirector) serve(ctx context.Context) error {
 
 func (r *redirector) adminServer() *http.Server {
 	return &http.Server{
-		Handler: admin.New(admin.Config{Token: r.token, DefaultDomain: r.cfg.DefaultDomain}, r.js, r.deps.Log), ReadTimeout: readTimeout,
+		Handler: admin.New(admin.Config{
+			Token: r.token, DefaultDomain: r.cfg.DefaultDomain, Partitions: r.cfg.Streams.Partitions, Preview: r.handler.preview,
+		}, r.js, r.deps.Log), ReadTimeout: readTimeout,
 		WriteTimeout: 30 * time.Second, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(r.deps.Log.Handler(), slog.LevelDebug),
 	}
 }

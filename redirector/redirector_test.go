@@ -19,8 +19,8 @@ func TestRedirectAndItsHit(t *testing.T) {
 	t.Parallel()
 	in := start(t)
 	in.create("H83if", "http://innerfunction.com/wp/whelans/?p=14")
-	r := in.get("/H83if?a=1", "User-Agent", "Agent \xff", "Referer", "http://t.co/x", "Accept-Language", "en-IE", "Sec-Purpose", "prefetch", "Range", "bytes=0-")
-	if r.status != 302 || r.header.Get("Location") != "http://innerfunction.com/wp/whelans/?p=14" || r.header.Get("Cache-Control") != "no-store" || r.body != "" {
+	r := in.get("/H83if?utm_term=1", "User-Agent", "Agent \xff", "Referer", "http://t.co/x", "Accept-Language", "en-IE", "Sec-Purpose", "prefetch", "Range", "bytes=0-")
+	if r.status != 302 || r.header.Get("Location") != "http://innerfunction.com/wp/whelans/?p=14&utm_term=1" || r.header.Get("Cache-Control") != "no-store" || r.body != "" {
 		t.Errorf("answer %+v", r)
 	}
 	hits := in.hits()
@@ -29,7 +29,7 @@ func TestRedirectAndItsHit(t *testing.T) {
 	}
 	h := hits[0]
 	if h.GetDomain() != "localhost" || h.GetKey() != "H83if" || h.GetLinkRev() != 2 || h.GetOutcome() != linkfoldv1.Outcome_OUTCOME_REDIRECTED || h.GetStatus() != 302 ||
-		h.GetDestination() != r.header.Get("Location") || h.GetMethod() != "GET" || h.GetPath() != "/H83if" || h.GetQuery() != "a=1" || h.GetReferrer() != "http://t.co/x" ||
+		h.GetDestination() != r.header.Get("Location") || h.GetMethod() != "GET" || h.GetPath() != "/H83if" || h.GetQuery() != "utm_term=1" || h.GetScheme() != "http" || h.GetReferrer() != "http://t.co/x" ||
 		h.GetUserAgent() != "Agent %FF" || h.GetAcceptLanguage() != "en-IE" || h.GetHints().GetSecPurpose() != "prefetch" || h.GetHints().GetRange() != "bytes=0-" ||
 		string(h.GetPerson().GetClientIp()) != "\x7f\x00\x00\x01" || len(h.GetPerson().GetCookieId()) != 45 || h.GetVisitorDay() == 0 || h.GetRedirector() == "" {
 		t.Errorf("hit %v", h)
@@ -157,9 +157,7 @@ func TestTracking(t *testing.T) {
 	for _, c := range []struct{ policy, gpc, want string }{
 		{"cookie", "", "TRACKING_COOKIE"}, {"cookie", "1", "TRACKING_HASH"}, {"hash", "", "TRACKING_HASH"}, {"none", "", "TRACKING_NONE"}, {"none", "1", "TRACKING_NONE"},
 	} {
-		if r := in.api("PUT", "/v1/domains/localhost", `{"tracking":"`+c.policy+`"}`); r.status != 200 {
-			t.Fatal(r)
-		}
+		in.configure("localhost", `{"tracking":"`+c.policy+`"}`)
 		eventually(t, "policy "+c.policy, func() bool {
 			r := in.get("/x", "Sec-GPC", c.gpc)
 			hits := in.hits()

@@ -11,9 +11,7 @@ import (
 func TestRefusalsKeepTheDomainsPolicy(t *testing.T) {
 	t.Parallel()
 	in := start(t)
-	if r := in.api("PUT", "/v1/domains/localhost", `{"tracking":"none"}`); r.status != 200 {
-		t.Fatal(r)
-	}
+	in.configure("localhost", `{"tracking":"none"}`)
 	eventually(t, "policy none", func() bool { return in.get("/x").header.Get("Set-Cookie") == "" })
 	before := len(in.hits())
 	refused := []string{

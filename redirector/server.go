@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -88,7 +89,7 @@ func readRequest(c *fasthttp.RequestCtx) request {
 	return request{
 		method: view(hd.Method()), host: view(hd.Host()), path: originPath(path), query: view(query),
 		referrer: view(hd.Referer()), userAgent: view(hd.UserAgent()), language: view(hd.Peek("Accept-Language")),
-		cookie: view(hd.Cookie(visitor.CookieName)), forwarded: joined(hd, "X-Forwarded-For"),
+		cookie: view(hd.Cookie(visitor.CookieName)), forwarded: joined(hd, "X-Forwarded-For"), proto: joined(hd, "X-Forwarded-Proto"),
 		purpose: view(hd.Peek("Purpose")), secPurpose: view(hd.Peek("Sec-Purpose")), byteRange: view(hd.Peek("Range")),
 		fetchSite: view(hd.Peek("Sec-Fetch-Site")), fetchMode: view(hd.Peek("Sec-Fetch-Mode")),
 		fetchDest: view(hd.Peek("Sec-Fetch-Dest")), fetchUser: view(hd.Peek("Sec-Fetch-User")),
@@ -133,7 +134,7 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // other requests than navigation.
 var cookieAttributes = fmt.Sprintf("; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax", visitor.CookieAge)
 
-// writeAnswer turns an answer into a response. Unknown and inactive links look alike, down to the byte.
+// writeAnswer turns an answer into a response. Unknown, inactive and broken links look alike, down to the byte.
 func writeAnswer(resp *fasthttp.Response, a *answer) {
 	resp.SetStatusCode(a.status)
 	hd := &resp.Header
@@ -141,24 +142,42 @@ func writeAnswer(resp *fasthttp.Response, a *answer) {
 	if a.cookie != "" {
 		hd.Set("Set-Cookie", visitor.CookieName+"="+a.cookie+cookieAttributes)
 	}
-	switch {
-	case a.location != "":
+	if a.canonical != "" {
+		hd.Set("Link", "<"+a.canonical+`>; rel="canonical"`)
+	}
+	if a.location != "" {
 		hd.Set("Location", a.location)
 		return
+	}
+	switch {
 	case a.outcome == linkfoldv1.Outcome_OUTCOME_NOT_IMPLEMENTED:
 		hd.Set("Allow", "GET, HEAD")
 	case a.retryAfter > 0:
 		hd.Set("Retry-After", retrySeconds(a.retryAfter))
 	}
-	hd.SetContentType("text/plain; charset=utf-8")
 	hd.Set("X-Content-Type-Options", "nosniff")
+	if a.suggested != "" {
+		hd.SetContentType("text/html; charset=utf-8")
+		resp.SetBodyString(unknownWebsite(a.suggested))
+		return
+	}
+	hd.SetContentType("text/plain; charset=utf-8")
 	resp.SetBodyString(body(a.outcome))
+}
+
+// unknownWebsite is a page that names another website, and does not send anybody there: the host was wrong (snap-url-rules.txt, "Process" 4).
+func unknownWebsite(suggested string) string {
+	name := html.EscapeString(suggested)
+	return "<!doctype html><html lang=en><meta charset=utf-8><title>Unknown Website</title><h1>Unknown Website</h1>" +
+		`<p>There is no website at this address. You may be looking for <a href="//` + name + `/">` + name + "</a>.</p>\n"
 }
 
 func body(o linkfoldv1.Outcome) string {
 	switch o {
 	case linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN:
 		return "Unknown Domain\n"
+	case linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE:
+		return "Unknown Website\n"
 	case linkfoldv1.Outcome_OUTCOME_NOT_IMPLEMENTED:
 		return "Not Implemented: use GET or HEAD\n"
 	case linkfoldv1.Outcome_OUTCOME_RATE_LIMITED:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -67,6 +68,19 @@ func hostName(host string) string {
 		return ""
 	}
 	return lower(host)
+}
+
+// hostPort is the port in a Host header; 0 when there is none.
+func hostPort(host string) int {
+	i := strings.LastIndexByte(host, ':')
+	if i < 0 || strings.HasSuffix(host, "]") {
+		return 0
+	}
+	port, err := strconv.ParseUint(host[i+1:], 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(port)
 }
 
 // lower is strings.ToLower for ASCII, without an allocation when there is nothing to do.

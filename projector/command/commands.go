@@ -15,6 +15,7 @@ import (
 
 	"linkfold/deploy/service"
 	"linkfold/projector"
+	"linkfold/schema/projection"
 )
 
 // startTimeout is how long commands that end by themselves wait for the servers.
@@ -108,20 +109,32 @@ func printProgress(w io.Writer, p projector.Progress) {
 		p.Generation, p.Done, p.Total, p.Rate, p.Left.Round(100*time.Millisecond))
 }
 
-type verifyCmd struct{}
+type verifyCmd struct {
+	Rulesets bool `help:"Also print the number of links of each domain, deleted ones included, and their checksum, as Redis has them."`
+}
 
 // errDiffers is the end of a verify that found something.
 var errDiffers = errors.New("redis differs from the log")
 
 // Run is called by kong.
-func (verifyCmd) Run(e *environment) error {
+func (v *verifyCmd) Run(e *environment) error {
 	return e.with(func(d projector.Deps) error {
 		r, err := projector.Verify(e.ctx, d)
 		if err != nil {
 			return err
 		}
+		if v.Rulesets {
+			printRulesets(e.out, r)
+		}
 		return printReport(e.out, r)
 	})
+}
+
+func printRulesets(w io.Writer, r projector.Report) {
+	for _, domain := range slices.Sorted(maps.Keys(r.Rulesets)) {
+		sum := r.Rulesets[domain]
+		fmt.Fprintf(w, "ruleset %-40s %10d links  %s\n", domain, sum.Count, projection.FormatChecksum(sum.Checksum))
+	}
 }
 
 func printReport(w io.Writer, r projector.Report) error {

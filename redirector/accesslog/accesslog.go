@@ -26,10 +26,13 @@ func Code(o linkfoldv1.Outcome) string {
 	switch o {
 	case linkfoldv1.Outcome_OUTCOME_REDIRECTED:
 		return "OK"
-	case linkfoldv1.Outcome_OUTCOME_NOT_FOUND, linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN:
+	case linkfoldv1.Outcome_OUTCOME_NOT_FOUND, linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN, linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE,
+		linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE:
 		return "NF"
 	case linkfoldv1.Outcome_OUTCOME_INACTIVE:
 		return "IA"
+	case linkfoldv1.Outcome_OUTCOME_CANONICAL:
+		return "CA"
 	case linkfoldv1.Outcome_OUTCOME_NOT_IMPLEMENTED:
 		return "NI"
 	case linkfoldv1.Outcome_OUTCOME_RATE_LIMITED:

@@ -29,6 +29,10 @@ type Config struct {
 	Token string
 	// DefaultDomain is used for links that are created without one; may be empty.
 	DefaultDomain string
+	// Partitions is the number of HITS streams, which dry runs read.
+	Partitions int
+	// Preview answers past requests for dry runs; nil: there are none.
+	Preview Preview
 }
 
 // api holds the operations.
@@ -92,7 +96,10 @@ type conflict struct {
 // problem turns an error into a problem document. Unknown errors are logged here, where the request ends.
 func (a *api) problem(ctx context.Context, err error) error {
 	var c *ConflictError
+	var ready huma.StatusError
 	switch {
+	case errors.As(err, &ready):
+		return ready
 	case errors.As(err, &c):
 		return &conflict{ErrorModel: *model(http.StatusConflict, c.Error()), CurrentRevision: c.Current}
 	case errors.Is(err, link.ErrInvalid):

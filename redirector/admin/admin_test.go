@@ -120,7 +120,8 @@ func TestIdempotency(t *testing.T) {
 		case "deactivate":
 			e.want(200, "POST", "/v1/links/go/k/reactivate", "")
 		case "domain":
-			e.want(200, "PUT", "/v1/domains/other", `{"tracking":"none"}`)
+			e.want(428, "PUT", "/v1/domains/other", `{"tracking":"none"}`)
+			e.want(200, "PUT", "/v1/domains/other", `{"tracking":"none"}`, "If-Match", first.Header().Get("ETag"))
 		}
 		before := e.events()
 		again := e.want(c.status, c.method, c.path, c.body, headers...)
@@ -149,7 +150,12 @@ func TestRefusals(t *testing.T) {
 		"no body":              {400, ``, nil},
 		"no destination":       {422, `{"key":"k"}`, nil},
 		"script":               {422, `{"key":"k","destination":"javascript:alert(1)"}`, nil},
-		"relative":             {422, `{"key":"k","destination":"/x"}`, nil},
+		"relative":             {422, `{"key":"k","destination":"x"}`, nil},
+		"other host":           {422, `{"key":"k","destination":"//evil.example/"}`, nil},
+		"upper-case scheme":    {422, `{"key":"k","destination":"HTTP://example.com/"}`, nil},
+		"traversal":            {422, `{"key":"k","destination":"/a/../b"}`, nil},
+		"two queries":          {422, `{"key":"k","destination":"/a?b=1?c=2"}`, nil},
+		"itself":               {422, `{"key":"k","destination":"/k"}`, nil},
 		"control in key":       {422, `{"key":"a\u0001b","destination":"https://example.com"}`, nil},
 		"reserved key":         {422, `{"key":"-/x","destination":"https://example.com"}`, nil},
 		"unknown domain":       {422, `{"domain":"nowhere","key":"k","destination":"https://example.com"}`, nil},

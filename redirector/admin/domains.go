@@ -3,34 +3,34 @@ package admin
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"google.golang.org/protobuf/proto"
 
-	"linkfold/schema/event"
+	"linkfold/redirector/website"
 	"linkfold/schema/link"
 	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/stream"
 )
 
-// Domain is a domain's configuration as the API shows it.
-type Domain struct {
-	Name     string    `json:"name"`
-	Tracking string    `json:"tracking" enum:"cookie,hash,none"`
-	Created  time.Time `json:"created"`
-	Revision uint64    `json:"revision"`
-}
+// maxConfiguration is the largest body that configures a domain, bytes: scripts are longer than links.
+const maxConfiguration = 512 << 10
 
 type domainInput struct {
 	Domain string `path:"domain" doc:"Host name, without port."`
 	Change
-	Body struct {
-		Tracking string `json:"tracking,omitempty" enum:"cookie,hash,none" default:"cookie" doc:"What may be remembered of a visitor: cookie id, day hash alone, or nothing."`
-	}
+	Body Configuration
 }
 
 type domainPath struct {
 	Domain string `path:"domain" doc:"Host name, without port."`
+}
+
+type domainAct struct {
+	Domain string `path:"domain" doc:"Host name, without port."`
+	Change
 }
 
 type domainOutput struct {
@@ -38,86 +38,165 @@ type domainOutput struct {
 	Body Domain
 }
 
-var trackings = map[string]linkfoldv1.Tracking{
-	"": linkfoldv1.Tracking_TRACKING_COOKIE, "cookie": linkfoldv1.Tracking_TRACKING_COOKIE,
-	"hash": linkfoldv1.Tracking_TRACKING_HASH, "none": linkfoldv1.Tracking_TRACKING_NONE,
-}
-
 func (a *api) registerDomains(h huma.API) {
 	const path = "/v1/domains/{domain}"
-	huma.Register(h, operation("put-domain", "PUT", path, "Register or change a domain", 200), a.putDomain)
+	put := operation("put-domain", "PUT", path, "Register a domain, or replace its configuration", 200)
+	put.MaxBodyBytes = maxConfiguration
+	try := operation("try-domain", "POST", path+"/dry-run", "Show which of the last hits another configuration would answer differently", 200)
+	try.MaxBodyBytes = maxConfiguration
+	huma.Register(h, put, a.putDomain)
+	huma.Register(h, try, a.tryDomain)
 	huma.Register(h, operation("get-domain", "GET", path, "Read a domain", 200), a.getDomain)
+	huma.Register(h, operation("delete-domain", "DELETE", path, "Remove a domain; its links and history stay", 200), a.deleteDomain)
+	huma.Register(h, operation("domain-history", "GET", path+"/history", "All revisions of a domain", 200), a.domainHistory)
+	huma.Register(h, operation("domain-ruleset", "GET", path+"/ruleset", "Count and checksum of the links on a domain", 200), a.ruleset)
 }
 
 func (a *api) putDomain(ctx context.Context, in *domainInput) (*domainOutput, error) {
-	name, err := link.NormalizeDomain(in.Domain)
+	d, warnings, err := in.Body.compile(in.Domain)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	expected, err := parseETag(in.IfMatch)
-	if err == nil {
-		err = in.check()
-	}
-	if err != nil {
-		return nil, a.problem(ctx, err)
-	}
-	out, err := a.configure(ctx, &linkfoldv1.Domain{Name: name, Tracking: trackings[in.Body.Tracking]}, expected, &in.Change)
-	if err != nil {
-		return nil, a.problem(ctx, err)
-	}
-	return out, nil
+	return a.answer(ctx, warnings)(a.configure(ctx, d, &in.Change))
 }
 
-// configure writes a domain's new state, unless it is the one it has.
-func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, expected uint64, c *Change) (*domainOutput, error) {
+func (a *api) deleteDomain(ctx context.Context, in *domainAct) (*domainOutput, error) {
+	now, err := a.domain(ctx, in.Domain)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	d := proto.CloneOf(now.Event.GetDomain())
+	d.Removed = true
+	return a.answer(ctx, nil)(a.configure(ctx, d, &in.Change))
+}
+
+// answer is the end of an operation on a domain.
+func (a *api) answer(ctx context.Context, warnings []string) func(link.State, error) (*domainOutput, error) {
+	return func(s link.State, err error) (*domainOutput, error) {
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		out := showDomain(s)
+		out.Body.Warnings = warnings
+		return out, nil
+	}
+}
+
+// configure writes a domain's new state, unless it is the one it has. A change of what exists needs the revision that it is based on: the
+// new state replaces the whole configuration.
+func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, c *Change) (link.State, error) {
+	expected, err := parseETag(c.IfMatch)
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return link.State{}, err
+	}
 	agg := stream.DomainAggregate(d.GetName())
 	now, err := a.writer.Current(ctx, agg)
 	if err != nil {
-		return nil, err
+		return link.State{}, err
 	}
 	if before, err := a.repeated(ctx, agg, now, c); err != nil || before.Revision != 0 {
-		return showDomain(before.Revision, before.Event.GetDomain()), err
-	}
-	if expected != 0 && expected != now.Revision {
-		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
+		return before, err
 	}
 	before := now.Event.GetDomain()
+	exists := before != nil && !before.GetRemoved()
 	d.CreatedUs = time.Now().UnixMicro()
-	if before != nil && !before.GetRemoved() {
+	if exists {
 		d.CreatedUs = before.GetCreatedUs()
-		if before.GetTracking() == d.GetTracking() {
-			return showDomain(now.Revision, d), nil
-		}
 	}
-	rev, err := a.writer.Write(ctx, &linkfoldv1.Event{
+	switch {
+	case expected != 0 && expected != now.Revision:
+		return link.State{}, &ConflictError{Aggregate: agg, Current: now.Revision}
+	case exists && proto.Equal(before, d):
+		return now, nil
+	case exists && expected == 0:
+		return link.State{}, model(http.StatusPreconditionRequired, fmt.Sprintf("domain %s is configured already: send If-Match with the revision that you changed, now %d", d.GetName(), now.Revision))
+	}
+	ev := &linkfoldv1.Event{
 		Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, CommandId: commandID(c.IdempotencyKey), Actor: actor, Reason: c.Reason,
 		State: &linkfoldv1.Event_Domain{Domain: d},
-	}, now.Revision)
-	if err != nil {
-		return nil, err
 	}
-	return showDomain(rev, d), nil
+	if d.GetRemoved() {
+		ev.Type = linkfoldv1.EventType_EVENT_TYPE_DOMAIN_REMOVED
+	}
+	rev, err := a.writer.Write(ctx, ev, now.Revision)
+	return link.State{Revision: rev, Event: ev}, err
 }
 
 func (a *api) getDomain(ctx context.Context, in *domainPath) (*domainOutput, error) {
-	name, err := link.NormalizeDomain(in.Domain)
+	return a.answer(ctx, nil)(a.domain(ctx, in.Domain))
+}
+
+// domain is the newest event of a domain that is registered.
+func (a *api) domain(ctx context.Context, name string) (link.State, error) {
+	name, err := link.NormalizeDomain(name)
 	if err != nil {
-		return nil, a.problem(ctx, err)
+		return link.State{}, err
 	}
 	now, err := a.writer.Current(ctx, stream.DomainAggregate(name))
 	if err == nil && (now.Revision == 0 || now.Event.GetDomain().GetRemoved()) {
 		err = fmt.Errorf("domain %s: %w", name, ErrNotFound)
 	}
+	return now, err
+}
+
+// DomainRevision is one entry of a domain's history.
+type DomainRevision struct {
+	About
+	Domain Domain `json:"domain"`
+}
+
+type domainHistoryOutput struct {
+	Body struct {
+		Revisions []DomainRevision `json:"revisions" doc:"Oldest first."`
+	}
+}
+
+func (a *api) domainHistory(ctx context.Context, in *domainPath) (*domainHistoryOutput, error) {
+	name, err := link.NormalizeDomain(in.Domain)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	return showDomain(now.Revision, now.Event.GetDomain()), nil
+	states, err := a.writer.History(ctx, stream.DomainAggregate(name))
+	if err == nil && len(states) == 0 {
+		err = fmt.Errorf("domain %s: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	out := &domainHistoryOutput{}
+	for _, s := range states {
+		out.Body.Revisions = append(out.Body.Revisions, DomainRevision{about(s.Event), showDomain(s).Body})
+	}
+	return out, nil
 }
 
-func showDomain(rev uint64, d *linkfoldv1.Domain) *domainOutput {
-	return &domainOutput{ETag: etag(rev), Body: Domain{
-		Name: d.GetName(), Tracking: event.TrackingName(d.GetTracking()), Created: time.UnixMicro(d.GetCreatedUs()).UTC(), Revision: rev,
-	}}
+// host finds the registered domain that a link's domain belongs to: itself, or one whose rules make it a website.
+func (a *api) host(ctx context.Context, name string) error {
+	for parent := range parents(name) {
+		now, err := a.writer.Current(ctx, stream.DomainAggregate(parent))
+		if err != nil {
+			return err
+		}
+		d := now.Event.GetDomain()
+		if d == nil || d.GetRemoved() {
+			continue
+		}
+		if parent == name {
+			return nil
+		}
+		sites, err := website.Load(d)
+		if err != nil {
+			return err
+		}
+		if sites != nil && sites.Has(name) {
+			return nil
+		}
+		return fmt.Errorf("%q is no website by the rules of domain %s: change the rules, or give a website that they make: %w", name, parent, link.ErrInvalid)
+	}
+	return fmt.Errorf("domain %q is not registered, PUT /v1/domains/%s first: %w", name, name, link.ErrInvalid)
 }
 
 // EnsureDomain registers a domain unless it is registered already, for the default domain of a new installation.
@@ -134,4 +213,17 @@ func EnsureDomain(ctx context.Context, w *Writer, name string) error {
 		return fmt.Errorf("register default domain %s: %w", name, err)
 	}
 	return nil
+}
+
+// trackings are the policies by the names of event.TrackingName.
+var trackings = map[string]linkfoldv1.Tracking{
+	"": linkfoldv1.Tracking_TRACKING_COOKIE, "cookie": linkfoldv1.Tracking_TRACKING_COOKIE,
+	"hash": linkfoldv1.Tracking_TRACKING_HASH, "none": linkfoldv1.Tracking_TRACKING_NONE,
+}
+
+func showDomain(s link.State) *domainOutput {
+	d := s.Event.GetDomain()
+	return &domainOutput{ETag: etag(s.Revision), Body: Domain{
+		Name: d.GetName(), Configuration: configuration(d), Removed: d.GetRemoved(), Created: time.UnixMicro(d.GetCreatedUs()).UTC(), Revision: s.Revision,
+	}}
 }

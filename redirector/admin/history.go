@@ -7,18 +7,31 @@ import (
 
 	"linkfold/schema/event"
 	"linkfold/schema/link"
+	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/stream"
 )
 
-// Revision is one entry of a link's history.
-type Revision struct {
+// About is who changed something, when and why.
+type About struct {
 	Type     string    `json:"type" example:"LinkRetargeted"`
 	Time     time.Time `json:"time"`
 	Actor    string    `json:"actor"`
 	Reason   string    `json:"reason,omitempty"`
 	Command  string    `json:"command_id"`
 	Previous uint64    `json:"previous_revision"`
-	Link     Link      `json:"link"`
+}
+
+func about(ev *linkfoldv1.Event) About {
+	return About{
+		Type: event.TypeName(ev.GetType()), Time: time.UnixMicro(ev.GetTimeUs()).UTC(), Actor: ev.GetActor(), Reason: ev.GetReason(),
+		Command: ev.GetCommandId(), Previous: ev.GetPreviousRevision(),
+	}
+}
+
+// Revision is one entry of a link's history.
+type Revision struct {
+	About
+	Link Link `json:"link"`
 }
 
 type historyOutput struct {
@@ -41,10 +54,7 @@ func (a *api) history(ctx context.Context, in *LinkPath) (*historyOutput, error)
 	}
 	out := &historyOutput{}
 	for _, s := range states {
-		out.Body.Revisions = append(out.Body.Revisions, Revision{
-			Type: event.TypeName(s.Event.GetType()), Time: time.UnixMicro(s.Event.GetTimeUs()).UTC(), Actor: s.Event.GetActor(), Reason: s.Event.GetReason(),
-			Command: s.Event.GetCommandId(), Previous: s.Event.GetPreviousRevision(), Link: show(s.Revision, s.Event.GetLink()),
-		})
+		out.Body.Revisions = append(out.Body.Revisions, Revision{about(s.Event), show(s.Revision, s.Event.GetLink())})
 	}
 	return out, nil
 }

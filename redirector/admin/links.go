@@ -19,6 +19,7 @@ type Link struct {
 	Domain      string    `json:"domain" doc:"Host name that the link lives on."`
 	Key         string    `json:"key" doc:"Path without the leading slash, as requests carry it."`
 	Destination string    `json:"destination" doc:"Where the link leads, in WHATWG serialization."`
+	LockQuery   bool      `json:"lock_query,omitempty"`
 	Inactive    bool      `json:"inactive" doc:"An inactive link answers 404."`
 	Deleted     bool      `json:"deleted,omitempty"`
 	Title       string    `json:"title,omitempty"`
@@ -29,7 +30,8 @@ type Link struct {
 
 // Fields is what an author may set.
 type Fields struct {
-	Destination string   `json:"destination" doc:"Absolute http or https URL, at most 2048 bytes." example:"https://example.com/page"`
+	Destination string   `json:"destination" doc:"Absolute http or https URL, or a path such as /other-key that is resolved again; at most 2048 bytes. {name} and {name=default} stand for the variables of the domain's rules." example:"https://example.com/page"`
+	LockQuery   bool     `json:"lock_query,omitempty" doc:"Keep the destination's query as it is; otherwise the visitor's is merged into it and wins."`
 	Inactive    bool     `json:"inactive,omitempty"`
 	Title       string   `json:"title,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
@@ -112,12 +114,8 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string,
 	if err := link.Normalize(l); err != nil {
 		return nil, err
 	}
-	domain, err := a.writer.Current(ctx, stream.DomainAggregate(l.GetDomain()))
-	if err != nil {
+	if err := a.host(ctx, l.GetDomain()); err != nil {
 		return nil, err
-	}
-	if domain.Revision == 0 || domain.Event.GetDomain().GetRemoved() {
-		return nil, fmt.Errorf("domain %q is not registered, PUT /v1/domains/%s first: %w", l.GetDomain(), l.GetDomain(), link.ErrInvalid)
 	}
 	agg := stream.LinkAggregate(l.GetDomain(), l.GetKey())
 	now, err := a.writer.Current(ctx, agg)
@@ -132,6 +130,9 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string,
 		return output(before.Revision, before.Event.GetLink()), nil
 	case now.Revision != 0 && !now.Event.GetLink().GetDeleted():
 		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
+	}
+	if err := a.checkLoop(ctx, l); err != nil {
+		return nil, err
 	}
 	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, c.Reason)
 }
@@ -198,6 +199,9 @@ func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*
 	if err := link.Normalize(after); err != nil {
 		return nil, err
 	}
+	if err := a.checkLoop(ctx, after); err != nil {
+		return nil, err
+	}
 	t := link.Change(now.Event.GetLink(), after)
 	if t == linkfoldv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return output(now.Revision, after), nil
@@ -247,7 +251,7 @@ func aggregate(in *LinkPath) (stream.Aggregate, error) {
 const actor = "admin"
 
 func fields(l *linkfoldv1.Link, f Fields) *linkfoldv1.Link {
-	l.Destination, l.Inactive, l.Title, l.Tags = f.Destination, f.Inactive, f.Title, f.Tags
+	l.Destination, l.LockQuery, l.Inactive, l.Title, l.Tags = f.Destination, f.LockQuery, f.Inactive, f.Title, f.Tags
 	return l
 }
 
@@ -257,7 +261,7 @@ func output(rev uint64, l *linkfoldv1.Link) *linkOutput {
 
 func show(rev uint64, l *linkfoldv1.Link) Link {
 	return Link{
-		Domain: l.GetDomain(), Key: l.GetKey(), Destination: l.GetDestination(), Inactive: l.GetInactive(), Deleted: l.GetDeleted(),
+		Domain: l.GetDomain(), Key: l.GetKey(), Destination: l.GetDestination(), LockQuery: l.GetLockQuery(), Inactive: l.GetInactive(), Deleted: l.GetDeleted(),
 		Title: l.GetTitle(), Tags: l.GetTags(), Created: time.UnixMicro(l.GetCreatedUs()).UTC(), Revision: rev,
 	}
 }

@@ -174,7 +174,7 @@ func (s *Store) apply(m jetstream.Msg) {
 		s.log.Error("event skipped", "seq", meta.Sequence.Stream, "err", err)
 		return
 	}
-	s.cache.put(a, entry(meta.Sequence.Stream, ev), s.cfg.FreshFor, s.cache.epoch.Load())
+	s.cache.put(a, entry(meta.Sequence.Stream, ev.GetLink(), ev.GetDomain()), s.cfg.FreshFor, s.cache.epoch.Load())
 	s.metrics.events.Inc()
 }
 

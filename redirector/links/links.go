@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
+	"linkfold/redirector/resolve"
+	"linkfold/redirector/website"
 	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/projection"
 	"linkfold/schema/stream"
@@ -62,9 +65,18 @@ type Entry struct {
 	Revision uint64
 	// Link is the state of a link; nil for a domain and for an aggregate without events.
 	Link *linkfoldv1.Link
+	// Value is the link's destination, taken apart; nil when Link is.
+	Value *resolve.Value
 	// Domain is the state of a domain; nil for a link and for an aggregate without events.
 	Domain *linkfoldv1.Domain
+	// Sites is what its rules make of requests; nil when it has none.
+	Sites *website.Domain
+	// Err says why its rules cannot be used; nil nearly always.
+	Err error
 }
+
+// Live reports a link that is there and switched on. Nothing else may be told apart from a key that was never used.
+func (e *Entry) Live() bool { return e.Link != nil && !e.Link.GetDeleted() && !e.Link.GetInactive() }
 
 // Store looks links and domains up. Run must be running for edits to arrive.
 type Store struct {
@@ -100,10 +112,9 @@ func (s *Store) Get(ctx context.Context, a stream.Aggregate) (Entry, error) {
 		return e, nil
 	}
 	a = clone(a)
-	// One load per aggregate at a time. It must not end with the first asker's request, so it has a context of its own.
-	v, err, _ := s.loads.Do(projection.Name(a), func() (any, error) { return s.load(context.WithoutCancel(ctx), a) })
+	loaded, err := s.load(ctx, projection.Name(a), []stream.Aggregate{a})
 	if err == nil {
-		return v.(Entry), nil
+		return loaded[0], nil
 	}
 	if known {
 		s.metrics.stale.Inc()
@@ -113,25 +124,48 @@ func (s *Store) Get(ctx context.Context, a stream.Aggregate) (Entry, error) {
 	return Entry{}, fmt.Errorf("look up %s: %w: %v", projection.Name(a), ErrUnavailable, err)
 }
 
-// load asks Redis, then JetStream, and caches the answer.
-func (s *Store) load(ctx context.Context, a stream.Aggregate) (Entry, error) {
+// load asks Redis for all aggregates at once, then JetStream, and caches the answers. All are of one partition. JetStream is asked in order,
+// and only until it knows a live link: the answers end there. Requests that ask for the same at one time, by name, share one load; it must
+// not end with the first asker's request, so it has a context of its own.
+func (s *Store) load(ctx context.Context, name string, as []stream.Aggregate) ([]Entry, error) {
+	v, err, _ := s.loads.Do(name, func() (any, error) { return s.loadNow(context.WithoutCancel(ctx), as) })
+	if err != nil {
+		return nil, err
+	}
+	return v.([]Entry), nil
+}
+
+func (s *Store) loadNow(ctx context.Context, as []stream.Aggregate) ([]Entry, error) {
 	epoch := s.cache.epoch.Load()
-	fromRedis, current, redisErr := s.fromRedis(ctx, a)
+	fromRedis, current, redisErr := s.fromRedis(ctx, as)
 	if redisErr == nil && current {
 		s.metrics.redisHits.Inc()
-		return s.cache.put(a, fromRedis, s.ttl(fromRedis), epoch), nil
+		return s.keep(as, fromRedis, epoch), nil
 	}
-	e, err := s.fromStream(ctx, a)
+	entries, err := s.fromStream(ctx, as)
 	if err == nil {
 		s.metrics.streamHits.Inc()
-		return s.cache.put(a, e, s.ttl(e), epoch), nil
+		return s.keep(as, entries, epoch), nil
 	}
-	if redisErr == nil && fromRedis.Revision > 0 {
+	if redisErr == nil && slices.ContainsFunc(fromRedis, func(e Entry) bool { return e.Revision > 0 }) {
 		// The projection is behind, and the stream cannot be asked: an old destination beats none. Ask again soon.
 		s.metrics.stale.Inc()
-		return s.cache.put(a, fromRedis, s.cfg.MissFor, epoch), nil
+		for i, e := range fromRedis {
+			if e.Revision > 0 {
+				fromRedis[i] = s.cache.put(as[i], e, s.cfg.MissFor, epoch)
+			}
+		}
+		return fromRedis, nil
 	}
-	return Entry{}, errors.Join(redisErr, err)
+	return nil, errors.Join(redisErr, err)
+}
+
+// keep caches entries and returns the newest that is known of each.
+func (s *Store) keep(as []stream.Aggregate, entries []Entry, epoch uint64) []Entry {
+	for i, e := range entries {
+		entries[i] = s.cache.put(as[i], e, s.ttl(e), epoch)
+	}
+	return entries
 }
 
 func (s *Store) ttl(e Entry) time.Duration {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/protobuf/proto"
 
+	"linkfold/redirector/resolve"
+	"linkfold/redirector/website"
 	"linkfold/schema/event"
 	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/projection"
@@ -20,41 +21,53 @@ import (
 // errSkipped means that Redis failed a moment ago and was not asked.
 var errSkipped = errors.New("redis failed a moment ago")
 
-// fromRedis reads a value and its partition's cursor in one round trip. current tells whether the partition is far enough for the answer,
+// fromRedis reads values and their partition's cursor in one round trip. current tells whether the partition is far enough for the answers,
 // a missing key above all, to be believed.
-func (s *Store) fromRedis(ctx context.Context, a stream.Aggregate) (e Entry, current bool, err error) {
+func (s *Store) fromRedis(ctx context.Context, as []stream.Aggregate) (entries []Entry, current bool, err error) {
 	if !s.breaker.allow(time.Now()) {
-		return Entry{}, false, errSkipped
+		return nil, false, errSkipped
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RedisWait)
 	defer cancel()
 	gen, err := s.activeGeneration(ctx)
 	if err != nil {
-		return Entry{}, false, err
+		return nil, false, err
+	}
+	keys := make([]string, len(as))
+	for i, a := range as {
+		keys[i] = projection.Key(gen, a)
 	}
 	pipe := s.rdb.Pipeline()
-	value := pipe.Get(ctx, projection.Key(gen, a))
-	meta := pipe.HMGet(ctx, projection.MetaKey(gen, projection.Partition(a)), projection.MetaFields()...)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+	values := pipe.MGet(ctx, keys...)
+	meta := pipe.HMGet(ctx, projection.MetaKey(gen, projection.Partition(as[0])), projection.MetaFields()...)
+	if _, err := pipe.Exec(ctx); err != nil {
 		s.metrics.redisErrors.Inc()
 		s.breaker.failed(time.Now())
-		return Entry{}, false, fmt.Errorf("read redis: %w", err)
+		return nil, false, fmt.Errorf("read redis: %w", err)
 	}
 	s.breaker.worked()
 	m, err := projection.ParseMeta(meta.Val()) // Zero when the partition is empty or was lost.
 	if err != nil {
-		return Entry{}, false, fmt.Errorf("read redis: %w", err)
+		return nil, false, fmt.Errorf("read redis: %w", err)
 	}
-	current = s.feed.believes(m.Life, m.Cursor, time.Now())
-	raw, err := value.Bytes()
-	if errors.Is(err, redis.Nil) {
-		return Entry{}, current, nil
+	entries, err = decodeValues(as, values.Val())
+	return entries, s.feed.believes(m.Life, m.Cursor, time.Now()), err
+}
+
+// decodeValues reads the answer of MGET: strings, and nil for keys that are not there.
+func decodeValues(as []stream.Aggregate, values []any) ([]Entry, error) {
+	entries := make([]Entry, len(as))
+	for i, v := range values {
+		raw, ok := v.(string)
+		if !ok {
+			continue
+		}
+		var err error
+		if entries[i], err = decodeValue(as[i], []byte(raw)); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return Entry{}, false, fmt.Errorf("read redis: %w", err)
-	}
-	e, err = decodeValue(a, raw)
-	return e, current, err
+	return entries, nil
 }
 
 func decodeValue(a stream.Aggregate, raw []byte) (Entry, error) {
@@ -62,19 +75,18 @@ func decodeValue(a stream.Aggregate, raw []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
 	}
-	e := Entry{Revision: seq}
-	var m proto.Message
 	if a.Kind == stream.KindDomain {
-		e.Domain = &linkfoldv1.Domain{}
-		m = e.Domain
-	} else {
-		e.Link = &linkfoldv1.Link{}
-		m = e.Link
+		d := &linkfoldv1.Domain{}
+		if err := proto.Unmarshal(state, d); err != nil {
+			return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
+		}
+		return entry(seq, nil, d), nil
 	}
-	if err := proto.Unmarshal(state, m); err != nil {
+	l := &linkfoldv1.Link{}
+	if err := proto.Unmarshal(state, l); err != nil {
 		return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
 	}
-	return e, nil
+	return entry(seq, l, nil), nil
 }
 
 // activeGeneration is the one that the feed has seen, or, before it has, the copy that the projector keeps in Redis.
@@ -90,35 +102,57 @@ func (s *Store) activeGeneration(ctx context.Context) (uint64, error) {
 	return gen, err
 }
 
-// fromStream reads the last event of the aggregate's subject. On a single server it is current; in a cluster a follower may answer that
-// is a moment behind, and the feed brings what it lacked.
-func (s *Store) fromStream(ctx context.Context, a stream.Aggregate) (Entry, error) {
+// fromStream reads the last event of each aggregate's subject, in order, and stops behind the first live link. On a single server it is
+// current; in a cluster a follower may answer that is a moment behind, and the feed brings what it lacked.
+func (s *Store) fromStream(ctx context.Context, as []stream.Aggregate) ([]Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StreamWait)
 	defer cancel()
 	if !s.js.Conn().IsConnected() {
-		return Entry{}, errors.New("not connected to NATS")
+		return nil, errors.New("not connected to NATS")
 	}
 	links, err := s.feed.stream(ctx, s.js)
 	if err != nil {
-		return Entry{}, err
+		return nil, err
 	}
+	entries := make([]Entry, 0, len(as))
+	for _, a := range as {
+		e, err := lastEvent(ctx, links, a)
+		if err != nil {
+			s.metrics.streamErrors.Inc()
+			return nil, err
+		}
+		if entries = append(entries, e); e.Live() {
+			break
+		}
+	}
+	return entries, nil
+}
+
+func lastEvent(ctx context.Context, links jetstream.Stream, a stream.Aggregate) (Entry, error) {
 	m, err := links.GetLastMsgForSubject(ctx, a.Subject())
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return Entry{}, nil
 	}
 	if err != nil {
-		s.metrics.streamErrors.Inc()
 		return Entry{}, fmt.Errorf("read last event: %w", err)
 	}
 	_, ev, err := event.Decode(m.Subject, m.Data)
 	if err != nil {
 		return Entry{}, err
 	}
-	return entry(m.Sequence, ev), nil
+	return entry(m.Sequence, ev.GetLink(), ev.GetDomain()), nil
 }
 
-func entry(seq uint64, ev *linkfoldv1.Event) Entry {
-	return Entry{Revision: seq, Link: ev.GetLink(), Domain: ev.GetDomain()}
+// entry makes the state of an aggregate ready to answer. Exactly one of l and d is not nil.
+func entry(seq uint64, l *linkfoldv1.Link, d *linkfoldv1.Domain) Entry {
+	e := Entry{Revision: seq, Link: l, Domain: d}
+	if l != nil {
+		e.Value = resolve.ParseValue(l.GetDestination())
+	}
+	if d != nil {
+		e.Sites, e.Err = website.Load(d)
+	}
+	return e
 }
 
 // breaker keeps a dead Redis from costing every request its time-out: after a failure it is left alone for a while.

@@ -26,6 +26,19 @@ func ParseProxies(list []string) (Proxies, error) {
 	return out, nil
 }
 
+// Scheme is the scheme that the visitor used: what the trusted proxy at peer says in X-Forwarded-Proto, else http, since this service speaks
+// nothing else. Of a list the last entry counts, for the reason that ClientAddress gives.
+func (p Proxies) Scheme(peer netip.Addr, forwarded string) string {
+	if forwarded == "" || !p.contain(peer.Unmap()) {
+		return "http"
+	}
+	last := strings.TrimSpace(forwarded[strings.LastIndexByte(forwarded, ',')+1:])
+	if strings.EqualFold(last, "https") {
+		return "https"
+	}
+	return "http"
+}
+
 func (p Proxies) contain(a netip.Addr) bool {
 	for _, n := range p {
 		if n.Contains(a) {

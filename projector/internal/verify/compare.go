@@ -46,6 +46,9 @@ type Report struct {
 	Keys        int    // values compared
 	Counts      map[Kind]int
 	Differences []Difference // the first 1000
+	// Rulesets counts the links of each domain in Redis, deleted ones included, and adds up their checksum terms: the API says the same of
+	// the log (GET /v1/domains/{domain}/ruleset).
+	Rulesets map[string]fold.Sum
 }
 
 // Clean reports whether no difference was found.
@@ -70,6 +73,13 @@ func (r *Report) add(d Difference) {
 	}
 }
 
+func (r *Report) count(name string, term uint64) {
+	if domain, ok := projection.DomainOf(name); ok {
+		sum := r.Rulesets[domain]
+		r.Rulesets[domain] = fold.Sum{Count: sum.Count + 1, Checksum: projection.AddChecksum(sum.Checksum, term)}
+	}
+}
+
 // comparison compares values with a fold. It is pure. Every partition's cursor has reached the fold before the first value is read.
 type comparison struct {
 	fold   *fold.Fold
@@ -79,7 +89,7 @@ type comparison struct {
 }
 
 func newComparison(f *fold.Fold, gen uint64) *comparison {
-	return &comparison{fold: f, at: f.Seen, report: &Report{Generation: gen, Sequence: f.Seen}, extras: map[string]bool{}}
+	return &comparison{fold: f, at: f.Seen, report: &Report{Generation: gen, Sequence: f.Seen, Rulesets: map[string]fold.Sum{}}, extras: map[string]bool{}}
 }
 
 // value judges one stored value. When it is newer than the fold, only the stream can tell: its sequence is returned, and judge has
@@ -94,6 +104,7 @@ func (c *comparison) value(r target.Record) (newer uint64) {
 		c.fold.Mark(r.Name)
 	}
 	seq, term, state, err := projection.Split(r.Raw)
+	c.report.count(r.Name, term)
 	d := Difference{Partition: r.Partition, Name: r.Name, Want: want.Seq, Got: seq}
 	switch {
 	case err != nil || projection.Checksum(r.Name, seq, state) != term:

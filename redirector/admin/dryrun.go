@@ -1,0 +1,190 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"linkfold/schema/event"
+	"linkfold/schema/link"
+	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/stream"
+)
+
+// Answer is what a request gets under one configuration.
+type Answer struct {
+	Outcome  string `json:"outcome"`
+	Status   int    `json:"status"`
+	Location string `json:"location,omitempty"`
+	Domain   string `json:"domain,omitempty"`
+	Website  string `json:"website,omitempty"`
+	Rule     string `json:"rule,omitempty"`
+	Key      string `json:"key,omitempty"`
+}
+
+// Preview answers a past request as the current configuration does and as d would, with the links as they are now. mine is false for requests
+// that are none of d's.
+type Preview func(ctx context.Context, d *linkfoldv1.Domain, hit *linkfoldv1.Hit) (before, after Answer, mine bool, err error)
+
+// Difference is a request that would be answered differently.
+type Difference struct {
+	Request string `json:"request"`
+	Hits    int    `json:"hits" doc:"How many of the hits looked at were this request."`
+	Before  Answer `json:"before"`
+	After   Answer `json:"after"`
+}
+
+// DryRun says what a configuration would change.
+type DryRun struct {
+	Hits        int          `json:"hits" doc:"Hits on this domain that were looked at, the newest ones."`
+	Requests    int          `json:"requests" doc:"Different requests among them."`
+	ChangedHits int          `json:"changed_hits"`
+	Changed     int          `json:"changed" doc:"Different requests that would be answered differently."`
+	Differences []Difference `json:"differences" doc:"The most frequent first, at most 100."`
+	Warnings    []string     `json:"warnings,omitempty"`
+}
+
+type tryInput struct {
+	Domain string `path:"domain" doc:"Host name, without port."`
+	Hits   int    `query:"hits" minimum:"1" maximum:"10000" default:"1000" doc:"How many of the domain's last hits to look at."`
+	Body   Configuration
+}
+
+type tryOutput struct{ Body DryRun }
+
+// Bounds of a dry run.
+const (
+	searched        = 20  // hits of all domains are read, as a multiple of the hits that are wanted
+	listed          = 100 // differences in the answer
+	searchedAtLeast = 10_000
+)
+
+// tryDomain changes nothing.
+func (a *api) tryDomain(ctx context.Context, in *tryInput) (*tryOutput, error) {
+	d, warnings, err := in.Body.compile(in.Domain)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	if a.cfg.Preview == nil {
+		return nil, a.problem(ctx, fmt.Errorf("this API has no redirector to try with: %w", link.ErrInvalid))
+	}
+	out := &tryOutput{Body: DryRun{Differences: []Difference{}, Warnings: warnings}}
+	if err := a.try(ctx, d, in.Hits, &out.Body); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return out, nil
+}
+
+// try counts requests from the newest hit backwards and answers each once.
+func (a *api) try(ctx context.Context, d *linkfoldv1.Domain, want int, out *DryRun) error {
+	seen := map[string]*Difference{} // nil: answered equally, or none of the domain's
+	mine := map[string]bool{}
+	for p := range a.cfg.Partitions {
+		hits, err := a.writer.lastHits(ctx, p, max(searched*want, searchedAtLeast))
+		if err != nil {
+			return err
+		}
+		for _, hit := range slices.Backward(hits) {
+			if out.Hits == want {
+				break
+			}
+			request := requestOf(hit)
+			diff, known := seen[request]
+			if !known {
+				before, after, ok, err := a.cfg.Preview(ctx, d, hit)
+				if err != nil {
+					return err
+				}
+				if mine[request] = ok; ok {
+					out.Requests++
+				}
+				if ok && before != after {
+					diff = &Difference{Request: request, Before: before, After: after}
+				}
+				seen[request] = diff
+			}
+			if mine[request] {
+				out.Hits++
+			}
+			if diff != nil {
+				diff.Hits++
+				out.ChangedHits++
+			}
+		}
+	}
+	out.list(seen)
+	return nil
+}
+
+func (r *DryRun) list(seen map[string]*Difference) {
+	for _, diff := range seen {
+		if diff != nil {
+			r.Differences = append(r.Differences, *diff)
+		}
+	}
+	r.Changed = len(r.Differences)
+	slices.SortFunc(r.Differences, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Request, b.Request))
+	})
+	r.Differences = r.Differences[:min(len(r.Differences), listed)]
+}
+
+// requestOf is what a hit asked for, as a URL.
+func requestOf(h *linkfoldv1.Hit) string {
+	request := cmp.Or(h.GetScheme(), "http") + "://" + h.GetHost() + h.GetPath()
+	if h.GetQuery() != "" {
+		request += "?" + h.GetQuery()
+	}
+	if h.GetMethod() != "GET" {
+		request = h.GetMethod() + " " + request
+	}
+	return request
+}
+
+// lastHits are the last n hits of a partition, oldest first. What cannot be decoded is left out: ingest reports it.
+func (w *Writer) lastHits(ctx context.Context, partition, n int) ([]*linkfoldv1.Hit, error) {
+	s, err := w.js.Stream(ctx, stream.HitsName(partition))
+	if err != nil {
+		return nil, fmt.Errorf("open stream %s: %w", stream.HitsName(partition), err)
+	}
+	state := s.CachedInfo().State
+	if state.Msgs == 0 {
+		return nil, nil
+	}
+	first := state.FirstSeq
+	if state.LastSeq >= first+uint64(n) {
+		first = state.LastSeq - uint64(n) + 1
+	}
+	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first})
+	if err != nil {
+		return nil, fmt.Errorf("create consumer: %w", err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, fmt.Errorf("start consumer: %w", err)
+	}
+	defer messages.Stop()
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	var hits []*linkfoldv1.Hit
+	for {
+		m, err := messages.Next()
+		if err != nil {
+			return nil, fmt.Errorf("read hits: %w", errors.Join(err, ctx.Err()))
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, fmt.Errorf("read hits: %w", err)
+		}
+		if h, err := event.DecodeHit(m.Data()); err == nil {
+			hits = append(hits, h)
+		}
+		if meta.Sequence.Stream >= state.LastSeq {
+			return hits, nil
+		}
+	}
+}

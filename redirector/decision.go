@@ -1,0 +1,209 @@
+package redirector
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"linkfold/redirector/links"
+	"linkfold/redirector/resolve"
+	"linkfold/redirector/rules"
+	"linkfold/redirector/website"
+	"linkfold/schema/linkfoldv1"
+)
+
+// decision is what the steps have found out. Its strings may be views of the request.
+type decision struct {
+	outcome  linkfoldv1.Outcome
+	status   int
+	location string
+	detail   string // why a link leads nowhere
+
+	// Step 1: what was asked for.
+	path  string // serialized
+	query string // what is left of it for the destination
+
+	// Step 2: the domain.
+	host   string
+	config *linkfoldv1.Domain
+	policy linkfoldv1.Tracking
+
+	// Steps 3 and 4: its website. ruled is set once website rules have matched.
+	sites *website.Domain
+	match rules.DomainMatch
+	site  *rules.Site
+	page  rules.Match
+	ruled bool
+
+	// Step 6: the link that was asked for, and where it led. Without a link, domain and key are those of the request.
+	domain  string
+	key     string
+	linkRev uint64
+	hops    int
+	chain   []resolve.Match
+}
+
+// settle ends the steps.
+func (d *decision) settle(o linkfoldv1.Outcome, status int) bool {
+	d.outcome, d.status = o, status
+	return true
+}
+
+func (d *decision) redirect(o linkfoldv1.Outcome, status int, location string) bool {
+	d.location = location
+	return d.settle(o, status)
+}
+
+func (d *decision) unavailable(log *slog.Logger, err error) bool {
+	if !errors.Is(err, links.ErrUnavailable) {
+		log.Error("lookup failed", "err", err)
+	}
+	return d.settle(linkfoldv1.Outcome_OUTCOME_UNAVAILABLE, 503)
+}
+
+func (d *decision) redirectStatus() int { return int(cmp.Or(d.config.GetRedirectStatus(), 302)) }
+
+// lookupPath is the path that links are looked up by: behind a website's rules, its start path and what the rules left of the request's.
+func (d *decision) lookupPath() string {
+	if !d.ruled {
+		return d.path
+	}
+	if len(d.page.Start) == 0 {
+		return "/" + d.page.Rest
+	}
+	return "/" + strings.Join(d.page.Start, "/") + "/" + d.page.Rest
+}
+
+// onSite is a path on the website as a path of the request's host: with the options that the request's path had in front.
+func (d *decision) onSite(path string) string {
+	front, ok := strings.CutSuffix(d.path, d.page.Rest)
+	if !d.ruled || !ok || front == "/" {
+		return path
+	}
+	start := strings.Join(d.page.Start, "/")
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "/"), start)
+	if !ok || start != "" && rest != "" && rest[0] != '/' {
+		return path
+	}
+	return strings.TrimSuffix(front, "/") + "/" + strings.TrimPrefix(rest, "/")
+}
+
+// ruleset is where the links of this request are. A website without the parts that may be left out is the same website (RULINGS B22).
+func (d *decision) ruleset(store *links.Store) *ruleset {
+	s := &ruleset{store: store, domain: d.domain}
+	if d.ruled {
+		s.domain, s.other, s.lowerToo = d.match.Website, d.match.Bare, true
+		if s.other == s.domain {
+			s.other = ""
+		}
+	}
+	return s
+}
+
+// variables gives destinations the values of the rules' variables; nil without rules.
+func (d *decision) variables() func(string) (string, bool) {
+	if !d.ruled {
+		return nil
+	}
+	return d.page.Variable
+}
+
+// follow takes over what resolving found out on its way, whatever its end.
+func (d *decision) follow(s *ruleset, r *resolve.Result) {
+	d.hops, d.chain = r.Hops, r.Chain
+	if r.First.Value != nil {
+		d.domain, d.key, d.linkRev = s.first, r.First.Key, r.First.Revision
+	}
+}
+
+// miss reports that the visitor got no link. An inactive link counts as one, too, or the limit would tell it from an unknown one.
+func (d *decision) miss() bool {
+	switch d.outcome {
+	case linkfoldv1.Outcome_OUTCOME_NOT_FOUND, linkfoldv1.Outcome_OUTCOME_INACTIVE, linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE,
+		linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN, linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY:
+		return true
+	}
+	return false
+}
+
+// answer is step 8. What is no link is answered alike, whether it is unknown, inactive or broken.
+func (d *decision) answer() answer {
+	a := answer{outcome: d.outcome, status: d.status, location: d.location}
+	switch d.outcome {
+	case linkfoldv1.Outcome_OUTCOME_REDIRECTED:
+		if d.ruled && d.page.HasOfficial {
+			a.canonical = d.page.Canonical()
+		}
+	case linkfoldv1.Outcome_OUTCOME_NOT_FOUND, linkfoldv1.Outcome_OUTCOME_INACTIVE, linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE:
+		if fallback := d.config.GetFallback(); fallback != "" {
+			a.status, a.location = 302, fallback
+		}
+	case linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE:
+		a.suggested = d.config.GetDefaultWebsite()
+	case linkfoldv1.Outcome_OUTCOME_UNAVAILABLE:
+		a.retryAfter = time.Second
+	}
+	return a
+}
+
+// describe writes into the hit what rules and resolution found out.
+func (d *decision) describe(hit *linkfoldv1.Hit) {
+	hit.Hops, hit.Detail = uint32(d.hops), d.detail
+	for _, m := range d.chain[:min(len(d.chain), maxChain)] {
+		hit.Chain = append(hit.Chain, &linkfoldv1.Hop{Key: m.Key, LinkRev: m.Revision})
+	}
+	if d.sites == nil {
+		return
+	}
+	hit.Website, hit.Rule = d.match.Website, d.rule()
+	if !d.ruled {
+		return
+	}
+	hit.PageKey, hit.BaseKey = texts(d.page.PageKey()), texts(d.page.BaseKey())
+	hit.UnknownQuery = texts(d.page.UnknownQuery)
+	if len(d.page.Options) > 0 {
+		hit.Options = make(map[string]string, len(d.page.Options))
+		for _, o := range d.page.Options {
+			hit.Options[o.Name] = text(o.Value, maxOption)
+		}
+	}
+}
+
+// rule is the name of the rule that decided: the website's, else the domain's.
+func (d *decision) rule() string { return cmp.Or(d.page.Rule, d.match.Rule) }
+
+// Bounds of what a hit says about a request that went a long way.
+const (
+	maxChain  = 32  // links after the first; hops counts them all
+	maxTexts  = 64  // parts of a key tuple, unknown query parameters
+	maxOption = 256 // bytes of one of those, or of an option's value
+)
+
+func texts(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]string, 0, min(len(list), maxTexts))
+	for _, s := range list[:cap(out)] {
+		out = append(out, text(s, maxOption))
+	}
+	return out
+}
+
+// onScheme is an absolute URL with another scheme: who came by https is not sent to http.
+func onScheme(u, scheme string) string {
+	_, rest, ok := strings.Cut(u, "://")
+	if !ok {
+		return u
+	}
+	return scheme + "://" + rest
+}
+
+func withQuery(path, query string) string {
+	if query == "" {
+		return path
+	}
+	return path + "?" + query
+}

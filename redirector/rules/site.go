@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"linkfold/schema/linkfoldv1"
+)
+
+// Site is one website ready to match: its rules and its policy for query parameters. The zero Site, and a nil one, is a website without rules:
+// every URL matches, whatever its protocol and port, and the whole path is rest.
+type Site struct {
+	rules   *Rules // nil: none
+	policy  linkfoldv1.UnknownQuery
+	allowed *allowList // nil: the built-in list
+}
+
+// NewSite makes a website's configuration ready to match. It fails on rules that do not compile.
+func NewSite(w *linkfoldv1.Website) (*Site, error) {
+	s := &Site{policy: w.GetUnknownQuery()}
+	if len(w.GetAllowedQuery()) > 0 {
+		s.allowed = newAllowList(w.GetAllowedQuery())
+	}
+	if w.GetRules() == nil {
+		return s, nil
+	}
+	loaded, err := Load(KindWebsite, w.GetRules())
+	if err != nil {
+		return nil, fmt.Errorf("load website %q: %w", w.GetKey(), err)
+	}
+	for _, r := range loaded.rules {
+		r.query = newParameters(r, w.GetQueryNames())
+	}
+	s.rules = loaded
+	return s, nil
+}
+
+// Policy is what to do with unknown query parameters; never unspecified.
+func (s *Site) Policy() linkfoldv1.UnknownQuery {
+	if s == nil || s.policy == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_UNSPECIFIED {
+		return linkfoldv1.UnknownQuery_UNKNOWN_QUERY_NOT_FOUND
+	}
+	return s.policy
+}
+
+// HasOfficial tells whether some rule of the website defines an official position.
+func (s *Site) HasOfficial() bool { return s != nil && s.rules.HasOfficial() }
+
+// allows tells whether a query parameter is on the allow-list.
+func (s *Site) allows(name string) bool {
+	if s == nil || s.allowed == nil {
+		return defaultAllowList.has(name)
+	}
+	return s.allowed.has(name)
+}
+
+// parameters tells which query parameter is which variable of a rule.
+type parameters struct {
+	variables map[string]int // parameter to index in the rule's variables
+	names     map[int]string // index to the parameter that canonical URLs use
+}
+
+// newParameters maps each query variable's own name, and the spellings that names gives (parameter to variable). Without any, "lang" is a
+// spelling of "language" (seed, "URL Canonicalization": ?lang=en).
+func newParameters(r *rule, names map[string]string) parameters {
+	p := parameters{map[string]int{}, map[int]string{}}
+	for _, i := range r.at[inQuery] {
+		p.variables[r.vars[i].name] = i
+		p.names[i] = r.vars[i].name
+	}
+	if len(names) == 0 {
+		names = map[string]string{"lang": "language"}
+	}
+	spelled := make([]string, 0, len(names))
+	for name := range names {
+		spelled = append(spelled, name)
+	}
+	slices.Sort(spelled)
+	renamed := map[int]bool{}
+	for _, name := range spelled {
+		i, declared := slices.IndexFunc(r.vars, func(v variable) bool { return v.place == inQuery && v.name == names[name] }), false
+		if _, declared = p.variables[name]; i < 0 || declared {
+			continue
+		}
+		p.variables[name] = i
+		if !renamed[i] {
+			p.names[i], renamed[i] = name, true
+		}
+	}
+	return p
+}

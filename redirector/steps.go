@@ -1,0 +1,157 @@
+package redirector
+
+import (
+	"context"
+
+	"linkfold/redirector/resolve"
+	"linkfold/redirector/rules"
+	"linkfold/schema/link"
+	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/stream"
+)
+
+// decide goes through the steps of DESIGN.md §4 until one of them settles the request. Each step reports whether it has.
+func (h *handler) decide(ctx context.Context, r *request) decision {
+	d := decision{policy: linkfoldv1.Tracking_TRACKING_NONE} // until it is known whose visitor this is
+	if r.malformed != 0 {
+		d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, r.malformed)
+		return d
+	}
+	// Looked up before anything is refused: the domain's policy holds for visitors who get no link, too.
+	err := h.lookup(ctx, r, &d)
+	h.steps(ctx, r, err, &d)
+	return d
+}
+
+// steps settles a request whose domain was looked up, with the error that this gave.
+func (h *handler) steps(ctx context.Context, r *request, lookup error, d *decision) {
+	switch {
+	case h.method(r, d): // 1
+	case h.path(r, d):
+	case h.domain(lookup, d): // 2
+	case h.website(d): // 3
+	case h.page(r, d): // 4
+	default:
+		h.shortlink(ctx, d) // 6
+	}
+}
+
+// method lets GET and HEAD pass (step 1).
+func (h *handler) method(r *request, d *decision) bool {
+	if r.method == "GET" || r.method == "HEAD" {
+		return false
+	}
+	return d.settle(linkfoldv1.Outcome_OUTCOME_NOT_IMPLEMENTED, 501)
+}
+
+// path brings the path into the form in which keys are stored.
+func (h *handler) path(r *request, d *decision) bool {
+	if status := checkPath(r.path); status != 0 {
+		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, status)
+	}
+	path, ok := link.SerializePath(r.path)
+	if !ok {
+		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, 400)
+	}
+	d.path, d.key, d.query = path, path[1:], r.query
+	return false
+}
+
+// lookup finds the configuration for a host: the host as it stands, else its registrable domain, else the default domain.
+func (h *handler) lookup(ctx context.Context, r *request, d *decision) error {
+	d.host = hostName(r.host)
+	names := [...]string{d.host, "", h.defaultDomain}
+	for i, name := range names {
+		if i == 1 { // Rarely reached: only for hosts that are not registered themselves.
+			name, _ = rules.Registrable(d.host)
+		}
+		if name == "" || i > 0 && name == d.host {
+			continue
+		}
+		e, err := h.links.Get(ctx, stream.DomainAggregate(name))
+		if err != nil {
+			return err
+		}
+		if e.Domain != nil && !e.Domain.GetRemoved() {
+			d.config, d.sites, d.policy, d.domain = e.Domain, e.Sites, e.Domain.GetTracking(), e.Domain.GetName()
+			return e.Err
+		}
+	}
+	return nil
+}
+
+// domain refuses hosts without one (step 2).
+func (h *handler) domain(lookup error, d *decision) bool {
+	switch {
+	case lookup != nil:
+		return d.unavailable(h.log, lookup)
+	case d.config == nil:
+		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN, 404)
+	}
+	return false
+}
+
+// website applies the domain rules, if there are any (step 3).
+func (h *handler) website(d *decision) bool {
+	if d.sites == nil {
+		return false
+	}
+	var ok bool
+	if d.match, d.site, ok = d.sites.Find(d.host); !ok || d.site == nil {
+		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
+	}
+	d.domain = d.match.Website
+	return false
+}
+
+// page applies the website rules and takes the options out of the URL (step 4).
+func (h *handler) page(r *request, d *decision) bool {
+	if d.sites == nil {
+		return false
+	}
+	u := rules.URL{Scheme: r.scheme, Host: d.host, Port: hostPort(r.host), Path: d.path, Query: r.query}
+	m, ok := d.site.Match(u, d.match)
+	if !ok {
+		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
+	}
+	d.page, d.ruled = m, true
+	switch {
+	case m.Conflict:
+		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, onScheme(m.Canonical(), r.scheme))
+	case len(m.UnknownQuery) == 0 || d.site.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
+	case d.site.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
+		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripQuery(r.query, m.UnknownQuery))))
+	default:
+		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, 404)
+	}
+	d.query = stripQuery(r.query, m.Known)
+	return false
+}
+
+// origin stands for the request's own while it is resolved: a Location on it is sent as a path.
+const origin = "http://origin.invalid"
+
+// shortlink resolves the path: longest prefix, internal redirects, query and fragment precedence (step 6).
+func (h *handler) shortlink(ctx context.Context, d *decision) {
+	set := d.ruleset(h.links)
+	request := resolve.Request{Origin: origin, Path: d.lookupPath(), Query: d.query}
+	result, err := resolve.Resolve(ctx, set, request, resolve.Options{MaxHops: int(d.config.GetMaxHops()), Variables: d.variables()})
+	d.follow(set, &result)
+	reason := resolve.Reason(err)
+	switch {
+	case err != nil && reason == nil:
+		d.unavailable(h.log, err)
+	case err != nil:
+		d.detail = reason.Error()
+		d.settle(linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE, 404)
+	case result.Matched:
+		d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, d.redirectStatus(), result.URL)
+	case result.Hops > 0:
+		d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, 302, resolve.LocalLocation(d.onSite(result.URL[len(origin):])))
+	case set.inactive.Key != "":
+		d.domain, d.key, d.linkRev = set.inactiveDomain, set.inactive.Key, set.inactive.Revision
+		d.settle(linkfoldv1.Outcome_OUTCOME_INACTIVE, 404)
+	default:
+		d.settle(linkfoldv1.Outcome_OUTCOME_NOT_FOUND, 404)
+	}
+}
