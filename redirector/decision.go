@@ -30,12 +30,9 @@ type decision struct {
 	config *linkfoldv1.Domain
 	policy linkfoldv1.Tracking
 
-	// Steps 3 and 4: its website. ruled is set once website rules have matched.
+	// Steps 3 and 4: what the domain's rules, if it has any, make of the request.
 	sites *website.Domain
-	match rules.DomainMatch
-	site  *rules.Site
-	page  rules.Match
-	ruled bool
+	site  *site
 
 	// Step 6: the link that was asked for, and where it led. Without a link, domain and key are those of the request.
 	domain  string
@@ -43,6 +40,22 @@ type decision struct {
 	linkRev uint64
 	hops    int
 	chain   []resolve.Match
+}
+
+// site is what rules have found out about a request: the website by its host, and the page by the rest of its URL.
+type site struct {
+	host  rules.DomainMatch
+	rules *rules.Site // of the website
+	page  rules.Match
+	paged bool // page is valid
+}
+
+// page is what the website rules have found out; nil until they have matched.
+func (d *decision) page() *rules.Match {
+	if d.site == nil || !d.site.paged {
+		return nil
+	}
+	return &d.site.page
 }
 
 // settle ends the steps.
@@ -67,22 +80,27 @@ func (d *decision) redirectStatus() int { return int(cmp.Or(d.config.GetRedirect
 
 // lookupPath is the path that links are looked up by: behind a website's rules, its start path and what the rules left of the request's.
 func (d *decision) lookupPath() string {
-	if !d.ruled {
+	page := d.page()
+	switch {
+	case page == nil:
 		return d.path
+	case len(page.Start) == 0:
+		return "/" + page.Rest
 	}
-	if len(d.page.Start) == 0 {
-		return "/" + d.page.Rest
-	}
-	return "/" + strings.Join(d.page.Start, "/") + "/" + d.page.Rest
+	return "/" + strings.Join(page.Start, "/") + "/" + page.Rest
 }
 
 // onSite is a path on the website as a path of the request's host: with the options that the request's path had in front.
 func (d *decision) onSite(path string) string {
-	front, ok := strings.CutSuffix(d.path, d.page.Rest)
-	if !d.ruled || !ok || front == "/" {
+	page := d.page()
+	if page == nil {
 		return path
 	}
-	start := strings.Join(d.page.Start, "/")
+	front, ok := strings.CutSuffix(d.path, page.Rest)
+	if !ok || front == "/" {
+		return path
+	}
+	start := strings.Join(page.Start, "/")
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "/"), start)
 	if !ok || start != "" && rest != "" && rest[0] != '/' {
 		return path
@@ -93,10 +111,10 @@ func (d *decision) onSite(path string) string {
 // ruleset is where the links of this request are. A website without the parts that may be left out is the same website (RULINGS B22).
 func (d *decision) ruleset(store *links.Store) *ruleset {
 	s := &ruleset{store: store, domain: d.domain}
-	if d.ruled {
-		s.domain, s.other, s.lowerToo = d.match.Website, d.match.Bare, true
-		if s.other == s.domain {
-			s.other = ""
+	if d.site != nil {
+		s.domain, s.lowerToo = d.site.host.Website, true
+		if d.site.host.Bare != s.domain {
+			s.other = d.site.host.Bare
 		}
 	}
 	return s
@@ -104,10 +122,10 @@ func (d *decision) ruleset(store *links.Store) *ruleset {
 
 // variables gives destinations the values of the rules' variables; nil without rules.
 func (d *decision) variables() func(string) (string, bool) {
-	if !d.ruled {
-		return nil
+	if page := d.page(); page != nil {
+		return page.Variable
 	}
-	return d.page.Variable
+	return nil
 }
 
 // follow takes over what resolving found out on its way, whatever its end.
@@ -133,8 +151,8 @@ func (d *decision) answer() answer {
 	a := answer{outcome: d.outcome, status: d.status, location: d.location}
 	switch d.outcome {
 	case linkfoldv1.Outcome_OUTCOME_REDIRECTED:
-		if d.ruled && d.page.HasOfficial {
-			a.canonical = d.page.Canonical()
+		if page := d.page(); page != nil && page.HasOfficial {
+			a.canonical = page.Canonical()
 		}
 	case linkfoldv1.Outcome_OUTCOME_NOT_FOUND, linkfoldv1.Outcome_OUTCOME_INACTIVE, linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE:
 		if fallback := d.config.GetFallback(); fallback != "" {
@@ -154,25 +172,36 @@ func (d *decision) describe(hit *linkfoldv1.Hit) {
 	for _, m := range d.chain[:min(len(d.chain), maxChain)] {
 		hit.Chain = append(hit.Chain, &linkfoldv1.Hop{Key: m.Key, LinkRev: m.Revision})
 	}
-	if d.sites == nil {
+	hit.Website, hit.Rule = d.website(), d.rule()
+	page := d.page()
+	if page == nil {
 		return
 	}
-	hit.Website, hit.Rule = d.match.Website, d.rule()
-	if !d.ruled {
-		return
-	}
-	hit.PageKey, hit.BaseKey = texts(d.page.PageKey()), texts(d.page.BaseKey())
-	hit.UnknownQuery = texts(d.page.UnknownQuery)
-	if len(d.page.Options) > 0 {
-		hit.Options = make(map[string]string, len(d.page.Options))
-		for _, o := range d.page.Options {
+	hit.PageKey, hit.BaseKey = texts(page.PageKey()), texts(page.BaseKey())
+	hit.UnknownQuery = texts(page.UnknownQuery)
+	if len(page.Options) > 0 {
+		hit.Options = make(map[string]string, len(page.Options))
+		for _, o := range page.Options {
 			hit.Options[o.Name] = text(o.Value, maxOption)
 		}
 	}
 }
 
+// website is the key that the domain rules have given; empty without rules, and when none fits.
+func (d *decision) website() string {
+	if d.site == nil {
+		return ""
+	}
+	return d.site.host.Website
+}
+
 // rule is the name of the rule that decided: the website's, else the domain's.
-func (d *decision) rule() string { return cmp.Or(d.page.Rule, d.match.Rule) }
+func (d *decision) rule() string {
+	if d.site == nil {
+		return ""
+	}
+	return cmp.Or(d.site.page.Rule, d.site.host.Rule)
+}
 
 // Bounds of what a hit says about a request that went a long way.
 const (

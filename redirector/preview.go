@@ -37,7 +37,7 @@ func (h *handler) preview(ctx context.Context, next *linkfoldv1.Domain, hit *lin
 func shown(d *decision) admin.Answer {
 	a := d.answer()
 	return admin.Answer{
-		Outcome: event.OutcomeName(d.outcome), Status: a.status, Location: a.location, Domain: d.domain, Website: d.match.Website,
+		Outcome: event.OutcomeName(d.outcome), Status: a.status, Location: a.location, Domain: d.domain, Website: d.website(),
 		Rule: d.rule(), Key: d.key,
 	}
 }

@@ -55,7 +55,7 @@ func (v *vector) carried() bool {
 			return false
 		}
 		d, err := link.NormalizeDestination(value)
-		if err != nil || strings.HasPrefix(value, "/") && d != value || len(link.Variables(value)) > 0 {
+		if err != nil || strings.HasPrefix(value, "/") && d != value || len(link.Placeholders(value)) > 0 {
 			return false
 		}
 	}

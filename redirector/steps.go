@@ -96,30 +96,34 @@ func (h *handler) website(d *decision) bool {
 	if d.sites == nil {
 		return false
 	}
-	var ok bool
-	if d.match, d.site, ok = d.sites.Find(d.host); !ok || d.site == nil {
+	host, website, ok := d.sites.Find(d.host)
+	if ok {
+		d.site = &site{host: host, rules: website}
+		d.domain = host.Website
+	}
+	if website == nil {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
 	}
-	d.domain = d.match.Website
 	return false
 }
 
 // page applies the website rules and takes the options out of the URL (step 4).
 func (h *handler) page(r *request, d *decision) bool {
-	if d.sites == nil {
+	if d.site == nil {
 		return false
 	}
+	website := d.site.rules
 	u := rules.URL{Scheme: r.scheme, Host: d.host, Port: hostPort(r.host), Path: d.path, Query: r.query}
-	m, ok := d.site.Match(u, d.match)
+	m, ok := website.Match(u, d.site.host)
 	if !ok {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
 	}
-	d.page, d.ruled = m, true
+	d.site.page, d.site.paged = m, true
 	switch {
 	case m.Conflict:
 		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, onScheme(m.Canonical(), r.scheme))
-	case len(m.UnknownQuery) == 0 || d.site.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
-	case d.site.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
+	case len(m.UnknownQuery) == 0 || website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
+	case website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
 		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripQuery(r.query, m.UnknownQuery))))
 	default:
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, 404)

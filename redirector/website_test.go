@@ -104,7 +104,9 @@ func TestDomainRuleVectorsOverHTTP(t *testing.T) {
 	}
 }
 
-func equal(a, b map[string]string) bool { return len(a) == len(b) && (len(a) == 0 || fmt.Sprint(a) == fmt.Sprint(b)) }
+func equal(a, b map[string]string) bool {
+	return len(a) == len(b) && (len(a) == 0 || fmt.Sprint(a) == fmt.Sprint(b))
+}
 
 // anyHost makes every host its own website, so that website rules can be tried alone.
 const anyHost = `any { optional host = "([a-z0-9][-a-z0-9]*\\.)+"; };`

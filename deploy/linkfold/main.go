@@ -24,6 +24,9 @@ type cli struct {
 	SQL   sqlCmd   `cmd:"" name:"sql" help:"Ask ClickHouse: a query of the library by name, or your own."`
 	Setup setupCmd `cmd:"" help:"Install what this machine lacks: Redis and a ClickHouse engine."`
 
+	Resolve resolveCmd `cmd:"" help:"Print where URLs lead by a ruleset in a file, without any server."`
+	Rules   rulesCmd   `cmd:"" help:"Check rule scripts, and see what they make of URLs, without any server."`
+
 	Redirector serviceCmd  `cmd:"" passthrough:"" help:"Run the redirector alone, against servers of your own (see: linkfold redirector --help)."`
 	Ingest     serviceCmd  `cmd:"" passthrough:"" help:"Run ingest alone (see: linkfold ingest --help)."`
 	Projector  serviceCmd  `cmd:"" passthrough:"" help:"Run the projector alone, rebuild or verify the Redis projection."`
@@ -38,6 +41,7 @@ type cli struct {
 type env struct {
 	ctx    context.Context // ends with the first signal
 	log    *slog.Logger
+	in     io.Reader
 	out    io.Writer
 	screen io.Writer // progress, for people
 }
@@ -77,7 +81,7 @@ func run(args []string, out, screen io.Writer) int {
 	soft, hard, stop := service.Signals(context.Background())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- command.Run(&env{ctx: soft, log: log, out: out, screen: screen}) }()
+	go func() { ended <- command.Run(&env{ctx: soft, log: log, in: os.Stdin, out: out, screen: screen}) }()
 	select {
 	case err = <-ended:
 	case <-hard.Done():

@@ -1,51 +1,10 @@
 package resolve
 
-import "strings"
+import (
+	"strings"
 
-// Placeholder is one {name} or {name=default} in a value. Names are [A-Za-z_][A-Za-z0-9_]*, defaults hold no braces. Whether a {name}
-// without a default is replaced depends on the name being declared where the value is used; otherwise it stays as it is.
-type Placeholder struct {
-	Start, End int // bytes of the value, braces included: raw[Start:End]
-	Name       string
-	Default    string // for names that are undeclared, unset or empty
-	HasDefault bool
-}
-
-// Placeholders finds the placeholders of a value, in order. Other text in braces is none.
-func Placeholders(raw string) []Placeholder {
-	var found []Placeholder
-	for at := 0; ; {
-		open := strings.IndexByte(raw[at:], '{')
-		if open < 0 {
-			return found
-		}
-		at += open
-		size := strings.IndexAny(raw[at+1:], "{}")
-		if size < 0 {
-			return found
-		}
-		end := at + 1 + size
-		if raw[end] == '}' {
-			name, fallback, has := strings.Cut(raw[at+1:end], "=")
-			if isName(name) {
-				found = append(found, Placeholder{Start: at, End: end + 1, Name: name, Default: fallback, HasDefault: has})
-			}
-			end++
-		}
-		at = end
-	}
-}
-
-func isName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
+	"linkfold/schema/link"
+)
 
 // place is the part of a URL that a placeholder stands in; it decides how the text for it is escaped.
 type place uint8
@@ -59,7 +18,7 @@ const (
 )
 
 // places tells where each of the spots of raw stands.
-func places(raw string, spots []Placeholder) []place {
+func places(raw string, spots []link.Placeholder) []place {
 	masked := []byte(raw) // without the text of defaults, which may hold any separator
 	for _, s := range spots {
 		for i := s.Start; i < s.End; i++ {

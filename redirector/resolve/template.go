@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"linkfold/schema/link"
 )
 
 // template is a value with placeholders, taken apart. Filling it in means what writing the escaped texts into the value would mean; the
 // pieces only save parsing the result.
 type template struct {
 	raw    string
-	spots  []Placeholder
+	spots  []link.Placeholder
 	places []place
 	err    error
 	pieces *pieces // nil when the text has to be parsed each time
@@ -24,7 +26,7 @@ type pieces struct {
 	path, search, fragment []string
 }
 
-func newTemplate(raw string, spots []Placeholder) *template {
+func newTemplate(raw string, spots []link.Placeholder) *template {
 	t := &template{raw: raw, spots: spots, places: places(raw, spots)}
 	if t.err = t.checkPlaces(); t.err != nil {
 		return t

@@ -21,26 +21,6 @@ func variables(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-func TestPlaceholders(t *testing.T) {
-	for _, c := range []struct {
-		raw  string
-		want []Placeholder
-	}{
-		{"https://example.com/", nil},
-		{"/{a}", []Placeholder{{1, 4, "a", "", false}}},
-		{"/{_a1=en/x?y}", []Placeholder{{1, 13, "_a1", "en/x?y", true}}},
-		{"{a=}{b}", []Placeholder{{0, 4, "a", "", true}, {4, 7, "b", "", false}}},
-		{"{{a}}", []Placeholder{{1, 4, "a", "", false}}},
-		{"{a=x{b}", []Placeholder{{4, 7, "b", "", false}}},
-		{"{}{1a}{a b}{=x}{a-b}{a", nil},
-		{"{é}", nil},
-	} {
-		if got := Placeholders(c.raw); !slices.Equal(got, c.want) {
-			t.Errorf("%q: got %+v, want %+v", c.raw, got, c.want)
-		}
-	}
-}
-
 func TestTemplate(t *testing.T) {
 	vars := variables("lang", "en", "odd", "a/b ?#&=é{}", "empty", "", "dots", "..", "dot", ".", "two", "%2e", "host", "shop-1", "bad", "a.b")
 	for _, c := range []struct {

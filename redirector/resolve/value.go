@@ -3,6 +3,8 @@ package resolve
 import (
 	"fmt"
 	"strings"
+
+	"linkfold/schema/link"
 )
 
 // Value is the value of a key, taken apart once, when a link is loaded. It is immutable and may be shared between goroutines.
@@ -35,7 +37,7 @@ type Value struct {
 // every request that ends there.
 func ParseValue(raw string) *Value {
 	v := parseLiteral(raw)
-	if spots := Placeholders(raw); len(spots) > 0 {
+	if spots := link.Placeholders(raw); len(spots) > 0 {
 		v.template = newTemplate(raw, spots)
 	}
 	return v

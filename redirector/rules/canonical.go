@@ -48,7 +48,7 @@ func (m *Match) settled() (URL, bool) {
 // asGiven is the request without the query parameters that no rule has taken.
 func (m *Match) asGiven() URL {
 	u := m.url
-	u.Host = m.host(u.Host)
+	u.Host, u.Port = m.host(u.Host), m.portFor(u.Scheme)
 	var taken []pair
 	read := map[int]bool{}
 	for _, p := range m.query {

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"linkfold/redirector/rules/pattern"
@@ -41,6 +40,7 @@ type compiler struct {
 	budget   budget
 	errors   script.Errors
 	patterns map[*script.Var]*pattern.Pattern
+	size     int // of the rules so far, as they load
 }
 
 func (c *compiler) rule(r *script.Rule) *linkfoldv1.CompiledRule {
@@ -71,8 +71,8 @@ func (c *compiler) rule(r *script.Rule) *linkfoldv1.CompiledRule {
 	out.Patterns = c.expressions(positional)
 	for _, text := range out.Patterns {
 		c.budget.keep(text, r.Position, &c.errors)
-		c.verify(r, text)
 	}
+	c.verify(r, out)
 	return out
 }
 
@@ -116,13 +116,19 @@ func shortened(expression string) string {
 	return `"` + expression + `"`
 }
 
-// verify compiles an expression once as loading will do. It finds nothing unless package pattern is wrong; then saving is to fail, not loading.
-func (c *compiler) verify(r *script.Rule, expression string) {
+// verify does what loading will do, so that whatever is saved loads: joined expressions may be larger than their parts.
+func (c *compiler) verify(r *script.Rule, saved *linkfoldv1.CompiledRule) {
 	if c.budget.spent || len(c.errors) > 0 {
 		return
 	}
-	if _, err := regexp.Compile(expression); err != nil {
-		c.errors.Add(r.Position, "rule %q does not compile: %v", r.Name, err)
+	loaded, err := loadRule(c.kind, saved)
+	if err != nil {
+		c.errors.Add(r.Position, "rule %q is too large: %v", r.Name, err)
+		return
+	}
+	if c.size += loaded.size; c.size > sizeTolerance*MaxScriptSize {
+		c.budget.spent = true
+		c.errors.Add(r.Position, "script too large: its expressions compile to more than %d instructions", MaxScriptSize)
 	}
 }
 

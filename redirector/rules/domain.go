@@ -46,8 +46,13 @@ func SubDomain(domain, host string) (sub string, ok bool) {
 	return sub, ok && strings.HasSuffix(sub, ".")
 }
 
-// lowered is a host name in lower case without the dot of the root.
-func lowered(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+// lowered is a host name in lower case without the dot of the root, unless it is that dot.
+func lowered(host string) string {
+	if len(host) > 1 {
+		host = strings.TrimSuffix(host, ".")
+	}
+	return strings.ToLower(host)
+}
 
 // Domain matches the sub-domains of a host. Rules are tried in their order, each first as it is written and then with dots left out (B7), and
 // the first that matches wins: what stands first counts for more than how exactly it is written.

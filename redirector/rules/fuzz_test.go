@@ -123,12 +123,12 @@ func newMatcher(t *testing.T, domain, website *linkfoldv1.RuleScript) matcher {
 }
 
 func (m matcher) match(u rules.URL) (rules.Match, bool) {
-	if m.domain == nil {
-		return m.site.Match(u, rules.WebsiteKey(u.Host))
-	}
 	domain, ok := rules.Registrable(u.Host)
 	if !ok {
 		return rules.Match{}, false
+	}
+	if m.domain == nil {
+		return m.site.Match(u, rules.WebsiteKey(u.Host))
 	}
 	d, ok := m.domain.Domain(domain, u.Host)
 	if !ok {

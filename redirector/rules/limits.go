@@ -14,8 +14,8 @@ const (
 	// maxHost is the same for sub-domains: longer names do not exist.
 	maxHost = 255
 	// maxSteps bounds what one request may cost at worst: a script so large that its size times maxInput exceeds it looks at shorter texts
-	// alone. Scripts of up to 4,000 instructions, some fifty usual rules, are not concerned.
-	maxSteps = 8 << 20
+	// alone. Scripts of up to 2,000 instructions, dozens of usual rules, are not concerned.
+	maxSteps = 4 << 20
 )
 
 // inputLimit is the longest text that a script of some size looks at.

@@ -31,7 +31,7 @@ func Load(kind Kind, s *linkfoldv1.RuleScript) (*Rules, error) {
 		size += r.size
 	}
 	if size > sizeTolerance*MaxScriptSize {
-		return nil, fmt.Errorf("compiled form of %d instructions: at most %d are allowed", size, MaxScriptSize)
+		return nil, fmt.Errorf("load rules: expressions compile to more than %d instructions", MaxScriptSize)
 	}
 	out.input = inputLimit(size, maxInput)
 	for _, r := range out.rules {
@@ -90,6 +90,9 @@ func (v *variable) flag() bool    { return !v.group() && !v.website() }
 func loadRule(kind Kind, saved *linkfoldv1.CompiledRule) (*rule, error) {
 	r := &rule{name: saved.GetName(), at: map[place][]int{}}
 	var err error
+	if r.size, err = ruleSize(saved); err != nil {
+		return nil, err
+	}
 	if r.protocol, err = compileIfAny(saved.GetProtocol()); err != nil {
 		return nil, err
 	}
@@ -105,9 +108,6 @@ func loadRule(kind Kind, saved *linkfoldv1.CompiledRule) (*rule, error) {
 		r.at[loaded.place] = append(r.at[loaded.place], i)
 		r.official = r.official || loaded.official
 		r.optional = r.optional || loaded.place == inSubdomain && loaded.website() && !loaded.required
-	}
-	if r.size, err = ruleSize(saved); err != nil {
-		return nil, err
 	}
 	r.patterns, err = loadPatterns(kind, saved.GetPatterns(), len(r.at[inPath])+len(r.at[inSubdomain]))
 	return r, err
@@ -132,7 +132,7 @@ func ruleSize(saved *linkfoldv1.CompiledRule) (int, error) {
 		total = max(total, n)
 	}
 	if total > sizeTolerance*MaxRuleSize {
-		return 0, fmt.Errorf("expressions of %d instructions: at most %d are allowed", total, MaxRuleSize)
+		return 0, fmt.Errorf("its expressions compile to more than %d instructions", MaxRuleSize)
 	}
 	return total, nil
 }

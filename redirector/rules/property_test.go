@@ -126,7 +126,9 @@ func (r *maker) value(separator, escaped string) string {
 }
 
 func (r *maker) url() string {
-	word := func() string { return r.one("en", "fr", "de", "www", "1", "page", "index.html", "a.fr", "index.html.en", "en-", "%C3%A9", "en-fr") }
+	word := func() string {
+		return r.one("en", "fr", "de", "www", "1", "page", "index.html", "a.fr", "index.html.en", "en-", "%C3%A9", "en-fr")
+	}
 	var b strings.Builder
 	b.WriteString(r.one("http://", "https://"))
 	for range r.IntN(4) {

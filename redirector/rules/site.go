@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"linkfold/schema/linkfoldv1"
@@ -60,32 +61,40 @@ type parameters struct {
 	names     map[int]string // index to the parameter that canonical URLs use
 }
 
-// newParameters maps each query variable's own name, and the spellings that names gives (parameter to variable). Without any, "lang" is a
-// spelling of "language" (seed, "URL Canonicalization": ?lang=en).
+// newParameters maps each query variable's own name, and the spellings that names gives (parameter to variable). Unless names says otherwise,
+// "lang" is a spelling of "language" (seed, "URL Canonicalization": ?lang=en). A variable's own name is never a spelling of another.
 func newParameters(r *rule, names map[string]string) parameters {
 	p := parameters{map[string]int{}, map[int]string{}}
+	own := map[string]int{}
 	for _, i := range r.at[inQuery] {
+		own[r.vars[i].name] = i
 		p.variables[r.vars[i].name] = i
-		p.names[i] = r.vars[i].name
 	}
-	if len(names) == 0 {
-		names = map[string]string{"lang": "language"}
-	}
-	spelled := make([]string, 0, len(names))
-	for name := range names {
-		spelled = append(spelled, name)
-	}
-	slices.Sort(spelled)
-	renamed := map[int]bool{}
-	for _, name := range spelled {
-		i, declared := slices.IndexFunc(r.vars, func(v variable) bool { return v.place == inQuery && v.name == names[name] }), false
-		if _, declared = p.variables[name]; i < 0 || declared {
+	all := spellings(names)
+	for _, spelled := range slices.Sorted(maps.Keys(all)) {
+		i, declared := own[all[spelled]]
+		if _, taken := own[spelled]; !declared || taken {
 			continue
 		}
-		p.variables[name] = i
-		if !renamed[i] {
-			p.names[i], renamed[i] = name, true
+		p.variables[spelled] = i
+		if p.names[i] == "" {
+			p.names[i] = spelled // the first in alphabetical order
+		}
+	}
+	for name, i := range own {
+		if p.names[i] == "" {
+			p.names[i] = name
 		}
 	}
 	return p
+}
+
+// spellings adds the built-in spelling to configured ones, unless they have their own for either word.
+func spellings(names map[string]string) map[string]string {
+	if _, ok := names["lang"]; ok || slices.Contains(slices.Collect(maps.Values(names)), "language") {
+		return names
+	}
+	all := map[string]string{"lang": "language"}
+	maps.Copy(all, names)
+	return all
 }

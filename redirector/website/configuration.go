@@ -102,8 +102,8 @@ func (c *compilation) redirects(d *linkfoldv1.Domain) {
 	switch {
 	case err != nil:
 		c.fail("fallback", "%v", err)
-	case resolve.ParseValue(fallback).Internal(), len(link.Variables(fallback)) > 0:
-		c.fail("fallback", "%q: give an absolute URL without variables", fallback)
+	case resolve.ParseValue(fallback).Internal(), len(link.Placeholders(fallback)) > 0:
+		c.fail("fallback", "%q: give an absolute URL without placeholders", fallback)
 	}
 	d.Fallback = fallback
 }

@@ -10,7 +10,7 @@ import (
 
 // NormalizeDestination checks a link's destination and returns it in WHATWG serialization, which holds no spaces, control characters or
 // non-ASCII bytes. It is an absolute http or https URL, or a path that begins with one "/" and is resolved again on the same domain
-// (shortlink-resolution-draft.txt, "Ruleset"). What could never resolve is refused (RULINGS A5 to A11). Variables stay as they are
+// (shortlink-resolution-draft.txt, "Ruleset"). What could never resolve is refused (RULINGS A5 to A11). Placeholders stay as they are
 // written. The error wraps ErrInvalid.
 func NormalizeDestination(raw string) (string, error) {
 	switch {
@@ -21,7 +21,7 @@ func NormalizeDestination(raw string) (string, error) {
 	case !utf8.ValidString(raw):
 		return "", invalid("destination is not valid UTF-8: percent-encode other bytes")
 	}
-	masked, unmask := maskVariables(raw)
+	masked, unmask := maskPlaceholders(raw)
 	normalize := normalizeURL
 	if raw[0] == '/' {
 		normalize = normalizePath
@@ -51,7 +51,7 @@ func normalizeURL(raw, masked string) (string, error) {
 	case !strings.HasPrefix(raw, "http"):
 		return "", invalid("destination %q does not begin with http: leave out what stands before it", clip(raw))
 	case masked != raw && (u.Username() != "" || u.Password() != ""):
-		return "", invalid("destination %q has a user name and variables: leave one of them out", clip(raw))
+		return "", invalid("destination %q has a user name and placeholders: leave one of them out", clip(raw))
 	}
 	return u.Href(false), nil
 }
@@ -78,10 +78,10 @@ func normalizePath(raw, masked string) (string, error) {
 	return strings.TrimPrefix(u.Href(false), origin), nil
 }
 
-// maskVariables replaces variables by names that serialization leaves alone wherever they stand; unmask puts them back.
-func maskVariables(raw string) (masked string, unmask func(string) string) {
-	variables := Variables(raw)
-	if len(variables) == 0 {
+// maskPlaceholders replaces placeholders by names that serialization leaves alone wherever they stand; unmask puts them back.
+func maskPlaceholders(raw string) (masked string, unmask func(string) string) {
+	placeholders := Placeholders(raw)
+	if len(placeholders) == 0 {
 		return raw, func(s string) string { return s }
 	}
 	stem := "lfv"
@@ -89,9 +89,9 @@ func maskVariables(raw string) (masked string, unmask func(string) string) {
 		stem += "x"
 	}
 	var b strings.Builder
-	pairs := make([]string, 0, 2*len(variables))
+	pairs := make([]string, 0, 2*len(placeholders))
 	end := 0
-	for i, v := range variables {
+	for i, v := range placeholders {
 		mask := stem + strconv.Itoa(i) + "q"
 		b.WriteString(raw[end:v.Start])
 		b.WriteString(mask)
