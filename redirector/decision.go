@@ -230,9 +230,13 @@ func onScheme(u, scheme string) string {
 	return scheme + "://" + rest
 }
 
-func withQuery(path, query string) string {
-	if query == "" {
-		return path
+// withQuery is a URL with further parameters.
+func withQuery(u, query string) string {
+	switch {
+	case query == "":
+		return u
+	case strings.Contains(u, "?"):
+		return u + "&" + query
 	}
-	return path + "?" + query
+	return u + "?" + query
 }

@@ -121,7 +121,9 @@ func (h *handler) page(r *request, d *decision) bool {
 	d.site.page, d.site.paged = m, true
 	switch {
 	case m.Conflict:
-		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, onScheme(m.Canonical(), r.scheme))
+		// What counts visits is not lost on the way.
+		counted := stripQuery(stripQuery(r.query, m.Known), m.UnknownQuery)
+		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, withQuery(onScheme(m.Canonical(), r.scheme), counted))
 	case len(m.UnknownQuery) == 0 || website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
 	case website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
 		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripQuery(r.query, m.UnknownQuery))))

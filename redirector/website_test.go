@@ -174,7 +174,7 @@ main { optional www = website("w{1,4}\\.", "www"); optional language = flag("(en
 		{"http://www.example.net/MANUAL", "https://docs.example/en/1.0/manual?p=1", 302, "REDIRECTED", "www.example.net", "N example.net  MANUAL"},
 		{"http://www.example.net/bare", "https://bare.example/", 302, "REDIRECTED", "www.example.net", "N example.net  bare"},
 		{"http://www.example.net/fr/jump/x", "/fr/elsewhere/x", 302, "REDIRECTED", "www.example.net", "N example.net  jump x"},
-		{"https://en.example.net/fr/manual", "https://www.example.net/fr/manual", 301, "CANONICAL", "www.example.net", "N example.net  manual"},
+		{"https://en.example.net/fr/manual?utm_id=7", "https://www.example.net/fr/manual?utm_id=7", 301, "CANONICAL", "www.example.net", "N example.net  manual"},
 		{"http://www.example.net/manual?test=1", "", 404, "UNKNOWN_QUERY", "www.example.net", "N example.net  manual"},
 		{"http://www.example.net/manual?page=x", "", 404, "UNKNOWN_QUERY", "www.example.net", "N example.net  manual"},
 		{"http://staff.example.net/snap/hours/2011-10", "https://hours.example/2011-10", 302, "REDIRECTED", "staff.example.net", "N example.net staff snap hours 2011-10"},

@@ -177,7 +177,7 @@ func (s *scans) run(ctx context.Context, n int) error {
 
 // scan sends a request whose query no other has, and asks ClickHouse for it until it is there.
 func (s *scans) scan(ctx context.Context, c *client, query string) error {
-	if err := c.redirect(s.r.target(nil).request("/scanned?"+query), destination); err != nil {
+	if err := c.redirect(s.r.target(nil).request("/scanned?"+query), destination+"?"+query); err != nil {
 		return err
 	}
 	begun := time.Now()

@@ -45,14 +45,14 @@ func newReplay(r allinone.Running, agents int, screen io.Writer) (*replay, error
 	}, nil
 }
 
-// createLinks creates one link per key of the clicks.
+// createLinks creates one link per key of the clicks. Their queries are locked: what the replay adds for itself does not reach destinations.
 func (r *replay) createLinks(ctx context.Context, clicks []sample.Click) error {
 	links := map[string]string{}
 	for _, c := range clicks {
 		links[c.Key] = c.URL
 	}
 	return each(ctx, r, "creating links  ", maps.All(links), len(links), func(ctx context.Context, key, url string) error {
-		body, err := json.Marshal(map[string]string{"domain": sample.Domain, "key": key, "destination": url})
+		body, err := json.Marshal(map[string]any{"domain": sample.Domain, "key": key, "destination": url, "lock_query": true})
 		if err != nil {
 			return fmt.Errorf("encode link: %w", err)
 		}

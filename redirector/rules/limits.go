@@ -14,8 +14,8 @@ const (
 	// maxHost is the same for sub-domains: longer names do not exist.
 	maxHost = 255
 	// maxSteps bounds what one request may cost at worst: a script so large that its size times maxInput exceeds it looks at shorter texts
-	// alone. Scripts of up to 2,000 instructions, dozens of usual rules, are not concerned.
-	maxSteps = 4 << 20
+	// alone. Scripts of up to 500 instructions, a dozen of usual rules, are not concerned.
+	maxSteps = 1 << 20
 )
 
 // inputLimit is the longest text that a script of some size looks at.

@@ -85,7 +85,6 @@ type variable struct {
 
 func (v *variable) group() bool   { return v.kind == linkfoldv1.VariableKind_VARIABLE_KIND_GROUP }
 func (v *variable) website() bool { return v.kind == linkfoldv1.VariableKind_VARIABLE_KIND_WEBSITE }
-func (v *variable) flag() bool    { return !v.group() && !v.website() }
 
 func loadRule(kind Kind, saved *linkfoldv1.CompiledRule) (*rule, error) {
 	r := &rule{name: saved.GetName(), at: map[place][]int{}}

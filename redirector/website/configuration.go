@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"linkfold/redirector/resolve"
 	"linkfold/redirector/rules"
 	"linkfold/schema/link"
@@ -15,8 +17,9 @@ import (
 // Limits of a domain's configuration.
 const (
 	MaxWebsites = 256
-	maxNames    = 64 // of allowed or renamed query parameters per website
-	maxName     = 64 // bytes
+	MaxBytes    = 768 << 10 // of the event, compiled scripts included; NATS takes messages of 1 MiB
+	maxNames    = 64        // of allowed or renamed query parameters per website
+	maxName     = 64        // bytes
 )
 
 // MaxHops is the most internal redirects that a domain may allow (RULINGS A19).
@@ -50,6 +53,9 @@ func Compile(d *linkfoldv1.Domain) ([]Warning, error) {
 		if i > 0 && w.GetKey() == d.GetWebsites()[i-1].GetKey() {
 			c.fail("websites["+w.GetKey()+"]", "is there twice: give each website one entry")
 		}
+	}
+	if size := proto.Size(d); size > MaxBytes {
+		c.fail("configuration", "%d bytes once compiled: at most %d are allowed; shorten the scripts, or let one website with the key * stand for several", size, MaxBytes)
 	}
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err

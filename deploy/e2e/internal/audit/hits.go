@@ -48,9 +48,9 @@ var questions = []struct{ what, sql string }{
 	{"hit ids stored more than once", "SELECT count() FROM (SELECT id FROM hits GROUP BY id HAVING count() > 1)"},
 	{"request ids stored more than once", "SELECT count() FROM (SELECT extractURLParameter(concat('?', query), 'id') AS r FROM hits WHERE r != '' GROUP BY r HAVING count() > 1)"},
 	{"messages that cannot be decoded", "SELECT count() FROM quarantine WHERE reason != 'duplicate'"},
-	{"redirects whose destination is not the one of their link's revision", `SELECT count() FROM hits AS h
+	{"redirects whose destination is not that of their link's revision with the visitor's query", `SELECT count() FROM hits AS h
 LEFT JOIN link_events AS e ON h.link_rev = e._seq AND h.domain = e.domain AND h.key = e.key
-WHERE h.outcome = 'redirected' AND h.destination != e.destination`},
+WHERE h.outcome = 'redirected' AND h.destination != concat(e.destination, if(h.query = '', '', concat('?', h.query)))`},
 	{"gaps", "SELECT count() FROM ingest_gaps FINAL"},
 }
 
