@@ -1,8 +1,8 @@
 // Package redirector is the service that people's browsers meet: it answers short links, records every request as a hit, and serves the
 // authors' API on a second listener (DESIGN.md §4).
 //
-// It is stateless: link state comes from package links, hits leave through package record. Start reading at handler.decide, which is the list
-// of steps that settle a request. What is promised: a redirect never waits for ClickHouse, ingest or the projector; hot links are answered
+// It is stateless: link state comes from package links, hits leave through package record. Start reading at decide in steps.go, which is the
+// list of steps that settle a request. What is promised: a redirect never waits for ClickHouse, ingest or the projector; hot links are answered
 // with Redis and NATS away; in mode stream a visitor who was answered is in the stream or in the spill directory.
 package redirector
 
