@@ -68,6 +68,7 @@ func (h *handler) serve(ctx context.Context, r *request) answer {
 	a := d.answer()
 	if d.miss() {
 		if wait := h.limiter.Miss(ctx, client); wait > 0 {
+			h.metrics.limited[d.outcome].Inc()
 			a = answer{outcome: linkfoldv1.Outcome_OUTCOME_RATE_LIMITED, status: 429, retryAfter: wait}
 		}
 	}

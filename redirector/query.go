@@ -1,25 +1,49 @@
 package redirector
 
 import (
-	"net/url"
 	"slices"
 	"strings"
+
+	"linkfold/redirector/rules"
 )
 
-// stripQuery is a query without the parameters called names; the others stay byte for byte.
+// stripQuery is a query without the parameters called names. The others stay as they are, but for bytes that may not stand in a header.
 func stripQuery(query string, names []string) string {
-	if len(names) == 0 || query == "" {
+	if query == "" {
 		return query
+	}
+	if len(names) == 0 {
+		return printableQuery(query)
 	}
 	kept := make([]string, 0, 8)
 	for pair := range strings.SplitSeq(query, "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		if decoded, err := url.QueryUnescape(name); err == nil {
-			name = decoded
-		}
-		if !slices.Contains(names, name) {
+		if pair == "" || !slices.Contains(names, rules.ParameterName(pair)) {
 			kept = append(kept, pair)
 		}
 	}
-	return strings.Join(kept, "&")
+	return printableQuery(strings.Join(kept, "&"))
+}
+
+// printableQuery percent-encodes what the WHATWG URL standard encodes in a query.
+func printableQuery(query string) string {
+	encode := func(c byte) bool {
+		return c <= ' ' || c >= 0x7f || c == '"' || c == '#' || c == '<' || c == '>' || c == '\''
+	}
+	clean := true
+	for i := range len(query) {
+		clean = clean && !encode(query[i])
+	}
+	if clean {
+		return query
+	}
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; encode(c) {
+			const hex = "0123456789ABCDEF"
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }

@@ -149,3 +149,9 @@ func (s *nameSet) add(name string) {
 		}
 	}
 }
+
+// ParameterName is the name in one pair of a query, "name=value", as Match reads it.
+func ParameterName(pair string) string {
+	name, _, _ := strings.Cut(pair, "=")
+	return unescape(name)
+}
