@@ -203,6 +203,7 @@ func (w *town) checkStored(t *testing.T) *audit.Audit {
 		{"sequences", a.Sequences},
 		{"rows", a.Rows},
 		{"ledger", func(ctx context.Context) error { return a.Balanced(ctx, uint64(len(w.crowd.Record().Redirected))) }},
+		{"rulesets", func(ctx context.Context) error { return w.rulesetsAgree(ctx, a) }},
 		{"parts", func(context.Context) error { return w.Bad() }},
 	} {
 		if err := c.check(t.Context()); err != nil {
@@ -210,6 +211,25 @@ func (w *town) checkStored(t *testing.T) *audit.Audit {
 		}
 	}
 	return a
+}
+
+// rulesetsAgree compares the domain's count and checksum as every API has them with those in Redis.
+func (w *town) rulesetsAgree(ctx context.Context, a *audit.Audit) error {
+	want, sum, err := a.Ruleset(ctx, fleet.Domain)
+	if err == nil && want < len(w.keys) {
+		err = fmt.Errorf("redis has %d links, there are %d", want, len(w.keys))
+	}
+	for _, front := range w.Fronts {
+		if err != nil {
+			return err
+		}
+		var n int
+		var checksum string
+		if n, checksum, err = w.author.Ruleset(ctx, front.Admin, fleet.Domain); err == nil && (n != want || checksum != sum) {
+			err = fmt.Errorf("%s counts %d links with checksum %s, redis has %d with %s", front.Name, n, checksum, want, sum)
+		}
+	}
+	return err
 }
 
 // checkPromises follows every link at every redirector: it leads where its author was told last.

@@ -17,12 +17,15 @@ const description = `Short links and QR redirects in which the event log is the 
 
 Start with "linkfold up", or see it work on real clicks with "linkfold demo".`
 
-// cli is the command line. Every flag has an environment variable, LINKFOLD_ and its name.
+// cli is the command line. Every flag has an environment variable, LINKFOLD_ and its name, but for those that say what to change of a domain.
 type cli struct {
 	Up    upCmd    `cmd:"" help:"Run everything in one process, with all state in one directory."`
 	Demo  demoCmd  `cmd:"" help:"Start a fresh Linkfold, replay an hour of real clicks, and print what ClickHouse says about them."`
 	SQL   sqlCmd   `cmd:"" name:"sql" help:"Ask ClickHouse: a query of the library by name, or your own."`
 	Setup setupCmd `cmd:"" help:"Install what this machine lacks: Redis and a ClickHouse engine."`
+
+	Domain domainCmd `cmd:"" help:"Read and change the configuration of domains: rules, websites, tracking, defaults."`
+	Hits   hitsCmd   `cmd:"" help:"Lists of hits that need somebody's attention."`
 
 	Resolve resolveCmd `cmd:"" help:"Print where URLs lead by a ruleset in a file, without any server."`
 	Rules   rulesCmd   `cmd:"" help:"Check rule scripts, and see what they make of URLs, without any server."`

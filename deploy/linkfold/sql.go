@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"linkfold/dashboards/queries"
 	"linkfold/deploy/linkfold/internal/allinone"
@@ -15,9 +19,26 @@ type sqlCmd struct {
 	Name   string            `arg:"" optional:"" help:"A query of the library; left out: the list of them."`
 	Query  string            `short:"e" help:"Your own SELECT instead."`
 	Param  map[string]string `short:"p" help:"A parameter of the query: -p limit=20."`
-	Data   string            `help:"Data directory of linkfold up." default:"linkfold-data" type:"path"`
-	DSN    string            `name:"clickhouse-dsn" help:"Ask this ClickHouse instead: clickhouse://user:password@host:port/database."`
 	AsJSON bool              `name:"json" help:"One JSON object per row instead of a table."`
+	clickhouseFlags
+}
+
+// clickhouseFlags say which ClickHouse to ask.
+type clickhouseFlags struct {
+	Data string `help:"Data directory of linkfold up." default:"linkfold-data" type:"path"`
+	DSN  string `name:"clickhouse-dsn" help:"Ask this ClickHouse instead: clickhouse://user:password@host:port/database."`
+}
+
+// open connects to it.
+func (f clickhouseFlags) open(ctx context.Context) (clickhouse.Conn, error) {
+	if f.DSN == "" {
+		endpoints, err := allinone.LoadEndpoints(f.Data)
+		if err != nil {
+			return nil, err
+		}
+		f.DSN = endpoints.ClickHouse
+	}
+	return openClickHouse(ctx, f.DSN)
 }
 
 // Run implements the command.
@@ -35,14 +56,7 @@ func (c *sqlCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if c.DSN == "" {
-		endpoints, err := allinone.LoadEndpoints(c.Data)
-		if err != nil {
-			return err
-		}
-		c.DSN = endpoints.ClickHouse
-	}
-	conn, err := openClickHouse(e.ctx, c.DSN)
+	conn, err := c.open(e.ctx)
 	if err != nil {
 		return err
 	}
@@ -51,15 +65,20 @@ func (c *sqlCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.AsJSON {
-		return c.printJSON(e, answer)
-	}
-	if query.Title != "" {
-		fmt.Fprintf(e.out, "%s\n%s\n\n", query.Title, query.Reads)
-	}
 	bar := ""
 	if c.Name != "" && strings.Contains(strings.Join(answer.Columns, " "), "clicks") {
 		bar = "clicks"
+	}
+	return printAnswer(e, query, answer, c.AsJSON, bar)
+}
+
+// printAnswer prints a query's answer as a table under its title, with a bar for one column ("": for none), or as JSON.
+func printAnswer(e *env, query queries.Query, answer queries.Table, asJSON bool, bar string) error {
+	if asJSON {
+		return printRows(e.out, answer)
+	}
+	if query.Title != "" {
+		fmt.Fprintf(e.out, "%s\n%s\n\n", query.Title, query.Reads)
 	}
 	return table.Print(e.out, answer, bar)
 }
@@ -75,13 +94,10 @@ func (c *sqlCmd) list(e *env) error {
 	return nil
 }
 
-func (c *sqlCmd) printJSON(e *env, t queries.Table) error {
-	enc := json.NewEncoder(e.out)
-	for _, row := range t.Rows {
-		m := make(map[string]any, len(row))
-		for i, v := range row {
-			m[t.Columns[i]] = v
-		}
+// printRows prints one JSON object per row.
+func printRows(out io.Writer, t queries.Table) error {
+	enc := json.NewEncoder(out)
+	for _, m := range objects(t) {
 		if err := enc.Encode(m); err != nil {
 			return fmt.Errorf("print answer: %w", err)
 		}

@@ -134,5 +134,10 @@ func TestRuleset(t *testing.T) {
 	if two.Links != 2 || two.Deleted != 0 || two.Revision != 3 || one.Links != 1 || one.Deleted != 1 || one.Revision != 4 || one.Checksum == two.Checksum {
 		t.Errorf("two links %+v, one deleted %+v", two, one)
 	}
-	e.want(404, "GET", "/v1/domains/nowhere/ruleset", "")
+	e.want(422, "GET", "/v1/domains/nowhere/ruleset", "")
+	e.want(200, "PUT", "/v1/domains/example.net", `{"rules":"main { optional who = \"[a-z]+\\.\"; };"}`)
+	e.want(201, "POST", "/v1/links", `{"domain":"staff.example.net","key":"k","destination":"https://example.com/"}`)
+	if got := decode[Ruleset](t, e.want(200, "GET", "/v1/domains/staff.example.net/ruleset", "")); got.Links != 1 {
+		t.Errorf("links of a website: %+v", got)
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"linkfold/schema/stream"
 )
 
-// Ruleset says which links a domain has, in one number.
+// Ruleset says which links a domain or a website has, in one number.
 type Ruleset struct {
 	Domain   string `json:"domain"`
 	Links    int    `json:"links" doc:"Links that are there, inactive ones included."`
@@ -26,11 +26,14 @@ type rulesetOutput struct{ Body Ruleset }
 
 // ruleset folds the log: only the newest event of each link is read.
 func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, error) {
-	now, err := a.domain(ctx, in.Domain)
+	name, err := link.NormalizeDomain(in.Domain)
+	if err == nil {
+		err = a.host(ctx, name) // A website has links of its own.
+	}
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	out := &rulesetOutput{Body: Ruleset{Domain: now.Event.GetDomain().GetName()}}
+	out := &rulesetOutput{Body: Ruleset{Domain: name}}
 	sum := uint64(0)
 	err = a.writer.Each(ctx, stream.LinksOf(out.Body.Domain), func(agg stream.Aggregate, s link.State) error {
 		value, err := projection.Value(agg, s.Revision, s.Event)

@@ -1,6 +1,10 @@
 package visitor
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
 	"net/netip"
 	"strings"
 	"testing"
@@ -112,6 +116,21 @@ func TestClientAddress(t *testing.T) {
 	for _, bad := range []string{"", "10.0.0.0/33", "proxy.example", "10.0.0"} {
 		if _, err := ParseProxies([]string{bad}); err == nil {
 			t.Errorf("trusted proxy %q is accepted", bad)
+		}
+	}
+}
+
+// The hash written out is crypto/hmac's, for short and long texts.
+func TestHashIsHMAC(t *testing.T) {
+	t.Parallel()
+	salt := Salt{1, 2, 3}
+	for _, agent := range []string{"", "Mozilla/5.0", strings.Repeat("x", 5000)} {
+		m := hmac.New(sha256.New, salt[:])
+		m.Write([]byte("a\x00\x00\x00\x04abcd"))
+		m.Write(binary.BigEndian.AppendUint32(nil, uint32(len(agent))))
+		m.Write([]byte(agent))
+		if got := salt.hash('a', "abcd", agent); !bytes.Equal(got[:], m.Sum(nil)) {
+			t.Errorf("hash of %d bytes of agent differs from crypto/hmac", len(agent))
 		}
 	}
 }

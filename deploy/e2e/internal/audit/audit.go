@@ -18,6 +18,7 @@ import (
 	"linkfold/ingest"
 	"linkfold/projector"
 	schema "linkfold/schema/clickhouse"
+	"linkfold/schema/projection"
 	"linkfold/schema/stream"
 )
 
@@ -121,12 +122,21 @@ func (a *Audit) sequences(ctx context.Context, name string, in []string) error {
 
 // Fold checks that Redis equals the fold of LINKS.
 func (a *Audit) Fold(ctx context.Context) error {
+	_, err := a.verify(ctx)
+	return err
+}
+
+// Ruleset is the number of a domain's links in Redis, deleted ones included, and their checksum.
+func (a *Audit) Ruleset(ctx context.Context, domain string) (links int, checksum string, err error) {
+	report, err := a.verify(ctx)
+	sum := report.Rulesets[domain]
+	return int(sum.Count), projection.FormatChecksum(sum.Checksum), err
+}
+
+func (a *Audit) verify(ctx context.Context) (projector.Report, error) {
 	report, err := projector.Verify(ctx, projector.Deps{NATS: a.js, Redis: a.redis, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
+	if err == nil && !report.Clean() {
+		err = fmt.Errorf("redis differs from the log: %v, %+v", report.Counts, report.Differences)
 	}
-	if !report.Clean() {
-		return fmt.Errorf("redis differs from the log: %v, %+v", report.Counts, report.Differences)
-	}
-	return nil
+	return report, err
 }

@@ -128,6 +128,28 @@ func (a *Author) send(ctx context.Context, method, path, command, etag string, b
 	return resp.Header.Get("ETag"), nil
 }
 
+// Ruleset asks one admin listener how many links a domain has, deleted ones included, and for their checksum.
+func (a *Author) Ruleset(ctx context.Context, admin, domain string) (links int, checksum string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/v1/domains/"+domain+"/ruleset", nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+a.Token)
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask for ruleset: %w", err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Links, Deleted int
+		Checksum       string
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return 0, "", fmt.Errorf("read ruleset, status %d: %w", resp.StatusCode, err)
+	}
+	return answer.Links + answer.Deleted, answer.Checksum, nil
+}
+
 // Follow asks one public listener for a key and returns the destination that it answers with; the request carries no id.
 func Follow(address, host, key string) (string, error) {
 	v := &visitor{address: address, host: host}

@@ -107,6 +107,10 @@ func runServices(ctx context.Context, c Config, stack *devstack.Stack, log *slog
 		case <-gctx.Done():
 			return nil
 		case a := <-listening:
+			endpoints, err := endpoints.listening(c.Dir, a[1])
+			if err != nil {
+				return err
+			}
 			return ready(gctx, Running{
 				Public: a[0].String(), Admin: a[1].String(), Debug: debug.Addr(), TokenFile: tokenFile(c.Dir), Endpoints: endpoints,
 			})

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // Endpoints are the servers of a data directory, with their passwords. They are kept in a file that only its owner may read, so that other
@@ -15,6 +17,24 @@ type Endpoints struct {
 	Redis          string `json:"redis"`
 	ClickHouse     string `json:"clickhouse"`
 	ClickHouseHTTP string `json:"clickhouse_http"`
+	// Admin is the URL of the admin listener and TokenFile the file of its token; both are empty until the listener is open.
+	Admin     string `json:"admin,omitempty"`
+	TokenFile string `json:"token_file,omitempty"`
+}
+
+// listening adds where the API of a data directory is.
+func (e Endpoints) listening(dir string, admin net.Addr) (Endpoints, error) {
+	host := admin.String()
+	// A listener on all interfaces is reached by this one here.
+	if a, ok := admin.(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		host = net.JoinHostPort("localhost", strconv.Itoa(a.Port))
+	}
+	file, err := filepath.Abs(tokenFile(dir))
+	if err != nil {
+		return e, fmt.Errorf("find token file: %w", err)
+	}
+	e.Admin, e.TokenFile = "http://"+host, file
+	return e, e.Save(dir)
 }
 
 func endpointsFile(dir string) string { return filepath.Join(dir, "endpoints.json") }
