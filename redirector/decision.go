@@ -22,13 +22,15 @@ type decision struct {
 	detail   string // why a link leads nowhere
 
 	// Step 1: what was asked for.
-	path  string // serialized
-	query string // what is left of it for the destination
+	path    string // serialized
+	query   string // what is left of it for the destination
+	options string // what rules have taken out of it
 
 	// Step 2: the domain.
-	host   string
-	config *linkfoldv1.Domain
-	policy linkfoldv1.Tracking
+	host    string
+	config  *linkfoldv1.Domain
+	policy  linkfoldv1.Tracking
+	removed bool // it was a domain once
 
 	// Steps 3 and 4: what the domain's rules, if it has any, make of the request.
 	sites *website.Domain
@@ -70,42 +72,81 @@ func (d *decision) redirect(o linkfoldv1.Outcome, status int, location string) b
 }
 
 func (d *decision) unavailable(log *slog.Logger, err error) bool {
-	if !errors.Is(err, links.ErrUnavailable) {
+	if !errors.Is(err, links.ErrUnavailable) && !errors.Is(err, links.ErrRules) {
 		log.Error("lookup failed", "err", err)
 	}
 	return d.settle(linkfoldv1.Outcome_OUTCOME_UNAVAILABLE, 503)
 }
 
-func (d *decision) redirectStatus() int { return int(cmp.Or(d.config.GetRedirectStatus(), 302)) }
-
-// lookupPath is the path that links are looked up by: behind a website's rules, its start path and what the rules left of the request's.
-func (d *decision) lookupPath() string {
-	page := d.page()
-	switch {
-	case page == nil:
-		return d.path
-	case len(page.Start) == 0:
-		return "/" + page.Rest
-	}
-	return "/" + strings.Join(page.Start, "/") + "/" + page.Rest
+func (d *decision) unresolvable(why string) {
+	d.detail = why
+	d.settle(linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE, 404)
 }
 
-// onSite is a path on the website as a path of the request's host: with the options that the request's path had in front.
-func (d *decision) onSite(path string) string {
+func (d *decision) redirectStatus() int { return int(cmp.Or(d.config.GetRedirectStatus(), 302)) }
+
+// lookupPath is the path that links are looked up by: behind a website's rules, what names the website and what they left of the request's.
+func (d *decision) lookupPath() string {
 	page := d.page()
 	if page == nil {
-		return path
+		return d.path
+	}
+	if start := page.SitePath(); start != "" {
+		return "/" + start + "/" + page.Rest
+	}
+	return "/" + page.Rest
+}
+
+// stay redirects to a path of the same website, to which internal redirects have led and where no link is.
+func (d *decision) stay(location string) {
+	path, fragment, hasFragment := strings.Cut(location, "#")
+	path, query, _ := strings.Cut(path, "?")
+	path, ok := d.onSite(path)
+	if !ok || path == d.path { // Browsers would come back here for ever.
+		d.unresolvable(resolve.ErrTooManyRedirects.Error())
+		return
+	}
+	location = withQuery(withQuery(resolve.LocalLocation(path), query), d.options)
+	if hasFragment {
+		location += "#" + fragment
+	}
+	d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, 302, location)
+}
+
+// onSite is a path among the website's links as a path of the request's host: with the options that the request's path had in front. ok is
+// false for a path outside of the website's start path: requests for it would be for another website.
+func (d *decision) onSite(path string) (onHost string, ok bool) {
+	page := d.page()
+	if page == nil {
+		return path, true
+	}
+	rest := path
+	if start := page.SitePath(); start != "" {
+		if rest, ok = strings.CutPrefix(path, "/"+start); !ok || rest != "" && rest[0] != '/' {
+			return "", false
+		}
 	}
 	front, ok := strings.CutSuffix(d.path, page.Rest)
-	if !ok || front == "/" {
-		return path
+	if !ok { // The rules have taken something from its end: a suffix that names a language.
+		front = "/" + strings.Join(page.Start, "/")
 	}
-	start := strings.Join(page.Start, "/")
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "/"), start)
-	if !ok || start != "" && rest != "" && rest[0] != '/' {
-		return path
+	return cmp.Or(strings.TrimSuffix(front, "/")+rest, "/"), true
+}
+
+// isSelf reports that a destination is the address that was asked for, whatever its scheme, port and query.
+func (d *decision) isSelf(destination string) bool {
+	_, rest, _ := strings.Cut(destination, "://")
+	rest, ok := strings.CutPrefix(rest, d.host)
+	if !ok {
+		return false
 	}
-	return strings.TrimSuffix(front, "/") + "/" + strings.TrimPrefix(rest, "/")
+	if strings.HasPrefix(rest, ":") {
+		rest = strings.TrimLeft(rest[1:], "0123456789")
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest == d.path
 }
 
 // ruleset is where the links of this request are. A website without the parts that may be left out is the same website (RULINGS B22).

@@ -93,7 +93,7 @@ func (h *handler) hit(r *request, d *decision, a *answer, v visitor.Visitor, cli
 	switch {
 	case v.Policy == linkfoldv1.Tracking_TRACKING_COOKIE:
 		hit.Person = &linkfoldv1.Person{ClientIp: client.AsSlice(), CookieId: v.CookieID}
-	case d.outcome == linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN:
+	case d.outcome == linkfoldv1.Outcome_OUTCOME_UNKNOWN_DOMAIN && !d.removed && !r.gpc:
 		// Nobody's visitor: who keeps asking for hosts that are not here is listed for the firewall (snap-url-rules.txt, "Process" 2).
 		hit.Person = &linkfoldv1.Person{ClientIp: client.AsSlice()}
 	}

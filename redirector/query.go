@@ -9,15 +9,43 @@ import (
 
 // stripQuery is a query without the parameters called names. The others stay as they are, but for bytes that may not stand in a header.
 func stripQuery(query string, names []string) string {
+	return filterQuery(query, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// keepQuery is a query with the parameters called names alone, of each the first.
+func keepQuery(query string, names []string) string {
+	var seen []string
+	return filterQuery(query, func(name string) bool {
+		if !slices.Contains(names, name) || slices.Contains(seen, name) {
+			return false
+		}
+		seen = append(seen, name)
+		return true
+	})
+}
+
+// stripUnknown is a query without what its website does not know. A name that is also known was repeated: the first one counts and stays.
+func stripUnknown(query string, unknown, known []string) string {
+	var seen []string
+	return filterQuery(query, func(name string) bool {
+		if !slices.Contains(unknown, name) {
+			return true
+		}
+		if !slices.Contains(known, name) || slices.Contains(seen, name) {
+			return false
+		}
+		seen = append(seen, name)
+		return true
+	})
+}
+
+func filterQuery(query string, keep func(name string) bool) string {
 	if query == "" {
 		return query
 	}
-	if len(names) == 0 {
-		return printableQuery(query)
-	}
 	kept := make([]string, 0, 8)
 	for pair := range strings.SplitSeq(query, "&") {
-		if pair == "" || !slices.Contains(names, rules.ParameterName(pair)) {
+		if pair == "" || keep(rules.ParameterName(pair)) {
 			kept = append(kept, pair)
 		}
 	}

@@ -2,6 +2,7 @@ package redirector
 
 import (
 	"context"
+	"iter"
 
 	"linkfold/redirector/resolve"
 	"linkfold/redirector/rules"
@@ -60,24 +61,37 @@ func (h *handler) path(r *request, d *decision) bool {
 // lookup finds the configuration for a host: the host as it stands, else its registrable domain, else the default domain.
 func (h *handler) lookup(ctx context.Context, r *request, d *decision) error {
 	d.host = hostName(r.host)
-	names := [...]string{d.host, "", h.defaultDomain}
-	for i, name := range names {
-		if i == 1 { // Rarely reached: only for hosts that are not registered themselves.
-			name, _ = rules.Registrable(d.host)
-		}
-		if name == "" || i > 0 && name == d.host {
+	for name := range h.names(d.host) {
+		e, err := h.links.Get(ctx, stream.DomainAggregate(name))
+		switch {
+		case err != nil:
+			return err
+		case e.Domain == nil:
+			continue
+		case e.Domain.GetRemoved():
+			d.policy, d.removed = e.Domain.GetTracking(), true // What was promised to visitors outlives the domain.
 			continue
 		}
-		e, err := h.links.Get(ctx, stream.DomainAggregate(name))
-		if err != nil {
-			return err
-		}
-		if e.Domain != nil && !e.Domain.GetRemoved() {
-			d.config, d.sites, d.policy, d.domain = e.Domain, e.Sites, e.Domain.GetTracking(), e.Domain.GetName()
-			return e.Err
-		}
+		d.config, d.sites, d.policy, d.domain = e.Domain, e.Sites, e.Domain.GetTracking(), e.Domain.GetName()
+		return e.Err
 	}
 	return nil
+}
+
+// names are the domains that a host may belong to, the first that is registered counts.
+func (h *handler) names(host string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if host != "" && !yield(host) {
+			return
+		}
+		// Rarely reached: only for hosts that are not registered themselves.
+		if name, ok := rules.Registrable(host); ok && name != host && !yield(name) {
+			return
+		}
+		if h.defaultDomain != "" && h.defaultDomain != host {
+			yield(h.defaultDomain)
+		}
+	}
 }
 
 // domain refuses hosts without one (step 2).
@@ -99,7 +113,6 @@ func (h *handler) website(d *decision) bool {
 	host, website, ok := d.sites.Find(d.host)
 	if ok {
 		d.site = &site{host: host, rules: website}
-		d.domain = host.Website
 	}
 	if website == nil {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
@@ -126,11 +139,13 @@ func (h *handler) page(r *request, d *decision) bool {
 		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, withQuery(onScheme(m.Canonical(), r.scheme), counted))
 	case len(m.UnknownQuery) == 0 || website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
 	case website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
-		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripQuery(r.query, m.UnknownQuery))))
+		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripUnknown(r.query, m.UnknownQuery, m.Known))))
 	default:
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, 404)
 	}
-	d.query = stripQuery(r.query, m.Known)
+	if len(m.Known) > 0 {
+		d.query, d.options = stripQuery(r.query, m.Known), keepQuery(r.query, m.Known)
+	}
 	return false
 }
 
@@ -148,12 +163,13 @@ func (h *handler) shortlink(ctx context.Context, d *decision) {
 	case err != nil && reason == nil:
 		d.unavailable(h.log, err)
 	case err != nil:
-		d.detail = reason.Error()
-		d.settle(linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE, 404)
+		d.unresolvable(reason.Error())
+	case result.Matched && d.isSelf(result.URL):
+		d.unresolvable(resolve.ErrTooManyRedirects.Error())
 	case result.Matched:
 		d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, d.redirectStatus(), result.URL)
 	case result.Hops > 0:
-		d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, 302, resolve.LocalLocation(d.onSite(result.URL[len(origin):])))
+		d.stay(result.URL[len(origin):])
 	case set.inactive.Key != "":
 		d.domain, d.key, d.linkRev = set.inactiveDomain, set.inactive.Key, set.inactive.Revision
 		d.settle(linkfoldv1.Outcome_OUTCOME_INACTIVE, 404)

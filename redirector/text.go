@@ -67,6 +67,12 @@ func hostName(host string) string {
 	if len(host) > 253 {
 		return ""
 	}
+	for i := range len(host) {
+		c := host[i]
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
+			return ""
+		}
+	}
 	return lower(host)
 }
 

@@ -213,7 +213,7 @@ func TestUnknownHostsAreLimitedAndListed(t *testing.T) {
 	t.Parallel()
 	in := start(t, func(c *redirector.Config) { c.DefaultDomain, c.Limit.MissesPerMinute, c.Limit.MissBurst = "", 1, 2 })
 	for i, want := range []int{404, 404, 429} {
-		if r := in.get("/x", "Host", fmt.Sprintf("h%d.example", i), "Sec-GPC", "1"); r.status != want || r.header.Get("Set-Cookie") != "" {
+		if r := in.get("/x", "Host", fmt.Sprintf("h%d.example", i)); r.status != want || r.header.Get("Set-Cookie") != "" {
 			t.Errorf("request %d: %+v", i, r)
 		}
 	}
@@ -261,5 +261,55 @@ func TestDryRun(t *testing.T) {
 	}
 	if in.api("GET", "/v1/domains/example.net", "").header.Get("ETag") != before || len(in.hits()) != hits {
 		t.Error("the dry run changed something")
+	}
+}
+
+// A redirect to a path of the same website keeps the options that brought the visitor there, and never comes back to where it began.
+func TestRedirectsOnTheSameWebsite(t *testing.T) {
+	t.Parallel()
+	in := ruled(t)
+	in.rulesOn("example.net", map[string]any{"rules": `shop { required shop = website("shop\\.", "shop"); }; main { optional www = website("www\\.", "www"); };`,
+		"websites": map[string]any{
+			"*":                map[string]any{"rules": `main { query required v = "(1|2)"; query optional language = flag("en|fr"); path optional region = flag("eu|us"); };`, "unknown_query": "strip"},
+			"shop.example.net": map[string]any{"rules": `shop { path optional start = website("", "shop"); };`},
+		}})
+	for _, l := range [][3]string{
+		{"www.example.net", "v=1/a", "/v=1/b#x"}, {"www.example.net", "v=1/self", "https://www.example.net/self"},
+		{"shop.example.net", "shop/a", "/a"}, {"shop.example.net", "shop/b", "/shop/c"},
+	} {
+		b, _ := json.Marshal(map[string]string{"domain": l[0], "key": l[1], "destination": l[2]})
+		if r := in.api("POST", "/v1/links", string(b)); r.status != 201 {
+			t.Fatal(r)
+		}
+	}
+	for u, want := range map[string]string{
+		"http://www.example.net/eu/a/z?v=1&lang=fr&utm_id=7": "302 /eu/b/z?utm_id=7&v=1&lang=fr#x",
+		"http://www.example.net/a?v=1&lang=fr&lang=en&bad=1": "302 /a?v=1&lang=fr", // strip: the first language counts
+		"http://www.example.net/self?v=1":                    "404 ",
+		"http://shop.example.net/a":                          "404 ", // "/a" is on another website
+		"http://shop.example.net/b/z":                        "302 /c/z",
+	} {
+		eventually(t, u+" is answered "+want, func() bool {
+			r, _ := in.ask(u)
+			return fmt.Sprint(r.status, " ", r.header.Get("Location")) == want
+		})
+	}
+}
+
+// What was promised to a domain's visitors outlives the domain.
+func TestRemovedDomainsKeepTheirPolicy(t *testing.T) {
+	t.Parallel()
+	in := ruled(t)
+	in.configure("example.net", `{"tracking":"none"}`)
+	etag := in.api("GET", "/v1/domains/example.net", "").header.Get("ETag")
+	if r := in.api("DELETE", "/v1/domains/example.net", "", "If-Match", etag); r.status != 200 {
+		t.Fatal(r)
+	}
+	eventually(t, "the domain is gone", func() bool { return in.get("/", "Host", "example.net").body == "Unknown Domain\n" })
+	if _, h := in.ask("http://example.net/x"); h.GetPerson() != nil || h.GetVisitorDay() != 0 {
+		t.Errorf("hit remembers the visitor: %v", h)
+	}
+	if _, h := in.ask("http://other.example/x", "Sec-GPC", "1"); h.GetPerson() != nil {
+		t.Errorf("hit remembers a visitor who does not want that: %v", h)
 	}
 }

@@ -74,7 +74,7 @@ func TestSuspiciousThingsAreListed(t *testing.T) {
 		`INSERT INTO link_events (type, stream_time, actor, previous_revision, domain, key, destination, _seq, _until)
 			SELECT 'LinkCreated', now() - 60, 'ann', 0, 'go', toString(number), concat('https://h', toString(number), '.example/'), number + 1, now() + 600 FROM numbers(15)`,
 		`INSERT INTO link_events (type, stream_time, actor, previous_revision, domain, key, destination, _seq, _until)
-			SELECT 'LinkRetargeted', now() - 1, 'mallory', number + 1, 'go', toString(number),
+			SELECT if(number % 2, 'LinkRetargeted', 'LinkCreated'), now() - 1, 'mallory', number + 1, 'go', toString(number),
 				multiIf(number < 12, 'https://evil.example/x', number < 14, 'https://fine.example/', 'https://h14.example/other'), number + 101, now() + 600 FROM numbers(15)`,
 		`INSERT INTO hits (outcome, domain, host, client_ip, time, stream_time, _seq, _until)
 			SELECT if(number < 20, 'unknown_domain', 'rate_limited'), '', 'Scan.example', toIPv6('::ffff:192.0.2.9'), now(), now(), number, now() + 600 FROM numbers(25)`,

@@ -76,12 +76,18 @@ type ruleMatcher struct {
 }
 
 func (c *rulesMatchCmd) load(in io.Reader) (*ruleMatcher, error) {
-	m := &ruleMatcher{domain: c.Domain, websiteKey: c.WebsiteKey, hasWebsite: c.WebsiteRules != ""}
-	website := &linkfoldv1.Website{Key: c.WebsiteKey}
+	m := &ruleMatcher{hasWebsite: c.WebsiteRules != ""}
+	var err error
+	if m.domain, err = hostOption("--domain", c.Domain); err != nil {
+		return nil, err
+	}
+	if m.websiteKey, err = hostOption("--website-key", c.WebsiteKey); err != nil {
+		return nil, err
+	}
+	website := &linkfoldv1.Website{Key: m.websiteKey}
 	if len(c.AllowQuery) > 0 {
 		website.AllowedQuery = append(rules.DefaultAllowedQuery(), c.AllowQuery...)
 	}
-	var err error
 	if m.hasWebsite {
 		if website.Rules, err = compileFile(rules.KindWebsite, c.WebsiteRules, in); err != nil {
 			return nil, err
@@ -99,6 +105,18 @@ func (c *rulesMatchCmd) load(in io.Reader) (*ruleMatcher, error) {
 	}
 	m.rules, err = rules.Load(rules.KindDomain, compiled)
 	return m, err
+}
+
+// hostOption is a host name in the form that hosts of parsed URLs have: lower case, international names in ASCII.
+func hostOption(option, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	u, err := rules.ParseURL("http://" + name)
+	if err != nil || u.Path != "/" || u.Query != "" || u.Port != 0 {
+		return "", fmt.Errorf("%s %q: give a host name", option, name)
+	}
+	return u.Host, nil
 }
 
 // compileFile compiles a script; its error has one line per error in the script.

@@ -24,7 +24,7 @@ type Domain struct {
 // Configuration is what an author may set on a domain. A PUT replaces all of it.
 type Configuration struct {
 	Tracking       string             `json:"tracking,omitempty" enum:"cookie,hash,none" default:"cookie" doc:"What may be remembered of a visitor: cookie id, day hash alone, or nothing."`
-	RedirectStatus int                `json:"redirect_status,omitempty" doc:"302 (default), 301, 307 or 308. Browsers remember 301 and 308, so repeated visits are not counted."`
+	RedirectStatus int                `json:"redirect_status,omitempty" minimum:"0" doc:"302 (default), 301, 307 or 308. Browsers remember 301 and 308, so repeated visits are not counted."`
 	Fallback       string             `json:"fallback,omitempty" doc:"Absolute URL that visitors get instead of the page Not Found."`
 	MaxHops        int                `json:"max_hops,omitempty" minimum:"0" maximum:"255" doc:"Most internal redirects in a row; left out: 255."`
 	Rules          string             `json:"rules,omitempty" doc:"Domain rules: which sub-domains are which website."`
@@ -61,7 +61,7 @@ func (c *Configuration) compile(domain string) (d *linkfoldv1.Domain, warnings [
 		return nil, nil, err
 	}
 	d = &linkfoldv1.Domain{
-		Name: name, Tracking: trackings[c.Tracking], RedirectStatus: uint32(max(c.RedirectStatus, 0)), Fallback: c.Fallback, MaxHops: uint32(max(c.MaxHops, 0)),
+		Name: name, Tracking: trackings[c.Tracking], RedirectStatus: uint32(c.RedirectStatus), Fallback: c.Fallback, MaxHops: uint32(c.MaxHops),
 		Rules: script(c.Rules), DefaultWebsite: c.DefaultWebsite,
 	}
 	for key, w := range c.Websites {

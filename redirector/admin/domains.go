@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -57,17 +58,22 @@ func (a *api) putDomain(ctx context.Context, in *domainInput) (*domainOutput, er
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	return a.answer(ctx, warnings)(a.configure(ctx, d, &in.Change))
+	return a.answer(ctx, warnings)(a.configure(ctx, d.GetName(), &in.Change, func(*linkfoldv1.Domain) (*linkfoldv1.Domain, error) { return d, nil }))
 }
 
 func (a *api) deleteDomain(ctx context.Context, in *domainAct) (*domainOutput, error) {
-	now, err := a.domain(ctx, in.Domain)
+	name, err := link.NormalizeDomain(in.Domain)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	d := proto.CloneOf(now.Event.GetDomain())
-	d.Removed = true
-	return a.answer(ctx, nil)(a.configure(ctx, d, &in.Change))
+	return a.answer(ctx, nil)(a.configure(ctx, name, &in.Change, func(d *linkfoldv1.Domain) (*linkfoldv1.Domain, error) {
+		if d == nil {
+			return nil, fmt.Errorf("domain %s: %w", name, ErrNotFound)
+		}
+		d = proto.CloneOf(d)
+		d.Removed = true
+		return d, nil
+	}))
 }
 
 // answer is the end of an operation on a domain.
@@ -82,9 +88,9 @@ func (a *api) answer(ctx context.Context, warnings []string) func(link.State, er
 	}
 }
 
-// configure writes a domain's new state, unless it is the one it has. A change of what exists needs the revision that it is based on: the
-// new state replaces the whole configuration.
-func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, c *Change) (link.State, error) {
+// configure writes a domain's new state, unless it is the one it has; edit makes it from the current one, nil when the domain is not
+// registered. A change of what exists needs the revision that it is based on: the new state replaces the whole configuration.
+func (a *api) configure(ctx context.Context, name string, c *Change, edit func(*linkfoldv1.Domain) (*linkfoldv1.Domain, error)) (link.State, error) {
 	expected, err := parseETag(c.IfMatch)
 	if err == nil {
 		err = c.check()
@@ -92,27 +98,31 @@ func (a *api) configure(ctx context.Context, d *linkfoldv1.Domain, c *Change) (l
 	if err != nil {
 		return link.State{}, err
 	}
-	agg := stream.DomainAggregate(d.GetName())
+	agg := stream.DomainAggregate(name)
 	now, err := a.writer.Current(ctx, agg)
 	if err != nil {
 		return link.State{}, err
 	}
+	// Before anything else: what the request did may be why it would be refused now, as a repeated DELETE.
 	if before, err := a.repeated(ctx, agg, now, c); err != nil || before.Revision != 0 {
 		return before, err
 	}
 	before := now.Event.GetDomain()
-	exists := before != nil && !before.GetRemoved()
-	d.CreatedUs = time.Now().UnixMicro()
-	if exists {
-		d.CreatedUs = before.GetCreatedUs()
+	if before.GetRemoved() {
+		before = nil
 	}
+	d, err := edit(before)
+	if err != nil {
+		return link.State{}, err
+	}
+	d.CreatedUs = cmp.Or(before.GetCreatedUs(), time.Now().UnixMicro())
 	switch {
 	case expected != 0 && expected != now.Revision:
 		return link.State{}, &ConflictError{Aggregate: agg, Current: now.Revision}
-	case exists && proto.Equal(before, d):
+	case before != nil && proto.Equal(before, d):
 		return now, nil
-	case exists && expected == 0:
-		return link.State{}, model(http.StatusPreconditionRequired, fmt.Sprintf("domain %s is configured already: send If-Match with the revision that you changed, now %d", d.GetName(), now.Revision))
+	case before != nil && expected == 0:
+		return link.State{}, model(http.StatusPreconditionRequired, fmt.Sprintf("domain %s is configured already: send If-Match with the revision that you changed, now %d", name, now.Revision))
 	}
 	ev := &linkfoldv1.Event{
 		Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, CommandId: commandID(c.IdempotencyKey), Actor: actor, Reason: c.Reason,

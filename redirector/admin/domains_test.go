@@ -23,7 +23,7 @@ func TestDomainConfiguration(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	full := Configuration{
-		Tracking: "hash", RedirectStatus: 307, Fallback: "https://example.net/lost", MaxHops: 9, DefaultWebsite: "www.example.net",
+		Tracking: "hash", RedirectStatus: 307, Fallback: "https://example.org/lost", MaxHops: 9, DefaultWebsite: "www.example.net",
 		Rules: `main { optional www = website("w{1,4}\\.", "www"); };`,
 		Websites: map[string]Website{
 			"www.example.net": {Rules: `main { protocol = "any"; };`, UnknownQuery: "strip", AllowedQuery: []string{"utm_*"}, QueryNames: map[string]string{"l": "language"}},
@@ -46,7 +46,10 @@ func TestDomainConfiguration(t *testing.T) {
 	}
 	e.want(200, "PUT", "/v1/domains/example.net", `{"tracking":"none"}`, "If-Match", first.Header().Get("ETag"))
 	e.want(428, "DELETE", "/v1/domains/example.net", "")
-	e.want(200, "DELETE", "/v1/domains/example.net", "", "If-Match", strconv.FormatUint(before+1, 10))
+	for range 2 { // Repeating it is harmless.
+		e.want(200, "DELETE", "/v1/domains/example.net", "", "If-Match", strconv.FormatUint(before+1, 10), "Idempotency-Key", "remove")
+	}
+	e.want(404, "DELETE", "/v1/domains/example.net", "", "If-Match", strconv.FormatUint(before+2, 10))
 	e.want(404, "GET", "/v1/domains/example.net", "")
 	history := decode[struct{ Revisions []DomainRevision }](t, e.want(200, "GET", "/v1/domains/example.net/history", "")).Revisions
 	var types []string
@@ -73,7 +76,7 @@ func TestDomainRefusals(t *testing.T) {
 		`{"rules":"a { };","redirect_status":999}`:                                          "redirect_status",
 		`{"rules":"main { optional w = \"w\\.\"; };","websites":{"*":{"rules":"a {}"}}}`:    "websites[*].rules: parsing error",
 		`{"rules":"main { optional w = \"w\\.\"; };","websites":{"*":{"unknown_query":1}}}`: "expected string",
-		`{"max_hops":256}`: "max_hops",
+		`{"max_hops":256}`: "max_hops", `{"redirect_status":-5}`: "redirect_status",
 	} {
 		r := e.want(422, "PUT", "/v1/domains/example.net", body)
 		if !strings.Contains(r.Body.String(), want) {

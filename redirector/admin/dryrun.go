@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -26,9 +27,12 @@ type Answer struct {
 	Key      string `json:"key,omitempty"`
 }
 
-// Preview answers a past request as the current configuration does and as d would, with the links as they are now. mine is false for requests
-// that are none of d's.
-type Preview func(ctx context.Context, d *linkfoldv1.Domain, hit *linkfoldv1.Hit) (before, after Answer, mine bool, err error)
+// Preview makes d ready to be tried.
+type Preview func(d *linkfoldv1.Domain) (Try, error)
+
+// Try answers a past request as the current configuration does and as another one would, with the links as they are now. mine is false for
+// requests that are none of its domain's.
+type Try func(ctx context.Context, hit *linkfoldv1.Hit) (before, after Answer, mine bool, err error)
 
 // Difference is a request that would be answered differently.
 type Difference struct {
@@ -45,6 +49,7 @@ type DryRun struct {
 	ChangedHits int          `json:"changed_hits"`
 	Changed     int          `json:"changed" doc:"Different requests that would be answered differently."`
 	Differences []Difference `json:"differences" doc:"The most frequent first, at most 100."`
+	Partial     bool         `json:"partial,omitempty" doc:"Time was over before all hits were looked at."`
 	Warnings    []string     `json:"warnings,omitempty"`
 }
 
@@ -58,9 +63,10 @@ type tryOutput struct{ Body DryRun }
 
 // Bounds of a dry run.
 const (
-	searched        = 20  // hits of all domains are read, as a multiple of the hits that are wanted
-	listed          = 100 // differences in the answer
-	searchedAtLeast = 10_000
+	listed = 100              // differences in the answer
+	tries  = 15 * time.Second // within the time in which the API answers
+	// Hits of all domains that are read, newest first: twenty times those that are wanted, within these.
+	searchedAtLeast, searchedAtMost = 10_000, 50_000
 )
 
 // tryDomain changes nothing.
@@ -79,53 +85,58 @@ func (a *api) tryDomain(ctx context.Context, in *tryInput) (*tryOutput, error) {
 	return out, nil
 }
 
-// try counts requests from the newest hit backwards and answers each once.
+// try counts requests from the newest hit backwards and answers each different one once.
 func (a *api) try(ctx context.Context, d *linkfoldv1.Domain, want int, out *DryRun) error {
-	seen := map[string]*Difference{} // nil: answered equally, or none of the domain's
-	mine := map[string]bool{}
-	for p := range a.cfg.Partitions {
-		hits, err := a.writer.lastHits(ctx, p, max(searched*want, searchedAtLeast))
-		if err != nil {
-			return err
-		}
-		for _, hit := range slices.Backward(hits) {
-			if out.Hits == want {
+	answer, err := a.cfg.Preview(d)
+	if err != nil {
+		return err
+	}
+	hits, err := a.lastHits(ctx, min(max(20*want, searchedAtLeast), searchedAtMost))
+	if err != nil {
+		return err
+	}
+	type tried struct {
+		mine bool
+		diff *Difference // nil: answered equally
+	}
+	seen := map[string]tried{}
+	for begun, i := time.Now(), len(hits)-1; i >= 0 && out.Hits < want; i-- {
+		request := requestOf(hits[i])
+		t, known := seen[request]
+		if !known {
+			if out.Partial = time.Since(begun) > tries; out.Partial {
 				break
 			}
-			request := requestOf(hit)
-			diff, known := seen[request]
-			if !known {
-				before, after, ok, err := a.cfg.Preview(ctx, d, hit)
-				if err != nil {
-					return err
-				}
-				if mine[request] = ok; ok {
-					out.Requests++
-				}
-				if ok && before != after {
-					diff = &Difference{Request: request, Before: before, After: after}
-				}
-				seen[request] = diff
+			before, after, mine, err := answer(ctx, hits[i])
+			if err != nil {
+				return err
 			}
-			if mine[request] {
-				out.Hits++
+			if t.mine = mine; mine {
+				out.Requests++
 			}
-			if diff != nil {
-				diff.Hits++
-				out.ChangedHits++
+			if mine && before != after {
+				t.diff = &Difference{Request: request, Before: before, After: after}
 			}
+			seen[request] = t
+		}
+		if t.mine {
+			out.Hits++
+		}
+		if t.diff != nil {
+			t.diff.Hits++
+			out.ChangedHits++
 		}
 	}
-	out.list(seen)
+	for _, t := range seen {
+		if t.diff != nil {
+			out.Differences = append(out.Differences, *t.diff)
+		}
+	}
+	out.sort()
 	return nil
 }
 
-func (r *DryRun) list(seen map[string]*Difference) {
-	for _, diff := range seen {
-		if diff != nil {
-			r.Differences = append(r.Differences, *diff)
-		}
-	}
+func (r *DryRun) sort() {
 	r.Changed = len(r.Differences)
 	slices.SortFunc(r.Differences, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Request, b.Request))
@@ -143,6 +154,22 @@ func requestOf(h *linkfoldv1.Hit) string {
 		request = h.GetMethod() + " " + request
 	}
 	return request
+}
+
+// lastHits are about the last n hits of all partitions, oldest first.
+func (a *api) lastHits(ctx context.Context, n int) ([]*linkfoldv1.Hit, error) {
+	var all []*linkfoldv1.Hit
+	for p := range a.cfg.Partitions {
+		hits, err := a.writer.lastHits(ctx, p, n/a.cfg.Partitions)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hits...)
+	}
+	if a.cfg.Partitions > 1 {
+		slices.SortStableFunc(all, func(a, b *linkfoldv1.Hit) int { return cmp.Compare(a.GetTimeUs(), b.GetTimeUs()) })
+	}
+	return all, nil
 }
 
 // lastHits are the last n hits of a partition, oldest first. What cannot be decoded is left out: ingest reports it.

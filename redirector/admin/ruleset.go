@@ -34,6 +34,7 @@ func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, erro
 		return nil, a.problem(ctx, err)
 	}
 	out := &rulesetOutput{Body: Ruleset{Domain: name}}
+	terms, deleted := map[string]uint64{}, map[string]bool{} // by key
 	sum := uint64(0)
 	err = a.writer.Each(ctx, stream.LinksOf(out.Body.Domain), func(agg stream.Aggregate, s link.State) error {
 		value, err := projection.Value(agg, s.Revision, s.Event)
@@ -44,23 +45,24 @@ func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, erro
 		if err != nil {
 			return err
 		}
-		sum = projection.AddChecksum(sum, term)
+		sum = projection.AddChecksum(sum, term-terms[agg.Key]) // A link that changes meanwhile comes twice.
+		terms[agg.Key] = term
 		out.Body.Revision = max(out.Body.Revision, s.Revision)
-		if s.Event.GetLink().GetDeleted() {
-			out.Body.Deleted++
-		} else {
-			out.Body.Links++
+		if deleted[agg.Key] = s.Event.GetLink().GetDeleted(); !deleted[agg.Key] {
+			delete(deleted, agg.Key)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
+	out.Body.Links, out.Body.Deleted = len(terms)-len(deleted), len(deleted)
 	out.Body.Checksum = projection.FormatChecksum(sum)
 	return out, nil
 }
 
-// Each calls do with the newest event of every aggregate on a subject filter, in the order of the stream, as they are when it begins.
+// Each calls do with the newest event of every aggregate on a subject filter, in the order of the stream, and then with the events that came
+// meanwhile: what it has told in the end is the state at the last one.
 func (w *Writer) Each(ctx context.Context, filter string, do func(stream.Aggregate, link.State) error) error {
 	s, err := w.js.Stream(ctx, stream.Links)
 	if err != nil {

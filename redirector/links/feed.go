@@ -174,7 +174,13 @@ func (s *Store) apply(m jetstream.Msg) {
 		s.log.Error("event skipped", "seq", meta.Sequence.Stream, "err", err)
 		return
 	}
-	s.cache.put(a, entry(meta.Sequence.Stream, ev.GetLink(), ev.GetDomain()), s.cfg.FreshFor, s.cache.epoch.Load())
+	e := s.entry(a, meta.Sequence.Stream, ev.GetLink(), ev.GetDomain())
+	fresh := s.cfg.FreshFor
+	if e.Domain == nil && !e.Live() {
+		// Kept so that no older state can win, but asked for like a key that was never used.
+		fresh = 0
+	}
+	s.cache.put(a, e, fresh, s.cache.epoch.Load())
 	s.metrics.events.Inc()
 }
 

@@ -36,6 +36,9 @@ import (
 // ErrUnavailable means that no source could be asked and nothing is known about the aggregate.
 var ErrUnavailable = errors.New("no source of links answers")
 
+// ErrRules means that a domain's rules cannot be used; it was logged when they were loaded.
+var ErrRules = errors.New("rules cannot be used")
+
 // Config sizes the near cache and bounds how long the sources may take.
 type Config struct {
 	CacheEntries int           `help:"Links and domains kept in memory." default:"200000"`
@@ -168,9 +171,31 @@ func (s *Store) keep(as []stream.Aggregate, entries []Entry, epoch uint64) []Ent
 	return entries
 }
 
+// ttl is the same for keys that were never used and for links that are switched off: how long a lookup takes must not tell them apart.
 func (s *Store) ttl(e Entry) time.Duration {
-	if e.Revision == 0 {
-		return s.cfg.MissFor
+	if e.Domain != nil || e.Live() {
+		return s.cfg.FreshFor
 	}
-	return s.cfg.FreshFor
+	return s.cfg.MissFor
+}
+
+// entry makes the state of an aggregate ready to answer. What the cache has ready at the same revision is used again: a domain's rules are
+// compiled once per change. Exactly one of l and d is not nil.
+func (s *Store) entry(a stream.Aggregate, seq uint64, l *linkfoldv1.Link, d *linkfoldv1.Domain) Entry {
+	if e, known, _ := s.cache.get(a, time.Time{}); known && e.Revision == seq {
+		return e
+	}
+	e := Entry{Revision: seq, Link: l, Domain: d}
+	if l != nil {
+		e.Value = resolve.ParseValue(l.GetDestination())
+	}
+	if d == nil {
+		return e
+	}
+	var err error
+	if e.Sites, err = website.Load(d); err != nil {
+		s.log.Error("rules of a domain cannot be used", "domain", d.GetName(), "revision", seq, "err", err)
+		e.Err = fmt.Errorf("%w: %v", ErrRules, err)
+	}
+	return e
 }

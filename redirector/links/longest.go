@@ -69,38 +69,45 @@ candidates:
 		s.metrics.cacheHits.Inc()
 		return f, nil
 	}
-	err := s.settle(ctx, domain, path, open, &f)
+	err := s.settle(ctx, domain, open, &f)
 	return f, err
 }
 
-// settle asks for candidates that the near cache does not know. When nothing can be asked, what is known of them has to do.
-func (s *Store) settle(ctx context.Context, domain, path string, open []candidate, f *Found) error {
+// settle asks for candidates that the near cache does not know; they follow each other in the path.
+func (s *Store) settle(ctx context.Context, domain string, open []candidate, f *Found) error {
 	as := make([]stream.Aggregate, len(open))
 	for i, c := range open {
 		as[i] = clone(stream.LinkAggregate(domain, c.key))
 	}
-	entries, err := s.load(ctx, "p:"+domain+path, as)
-	if err == nil {
+	for asked := 0; asked < len(as); {
+		rest := as[asked:]
+		// The first and the last name all between them. Requests that ask for less or more of the same path have a load of their own.
+		entries, err := s.load(ctx, projection.Name(rest[0])+" "+rest[len(rest)-1].Key, rest)
+		if err != nil {
+			return s.settleStale(as, open, f, err)
+		}
 		for i, e := range entries {
-			if f.see(open[i].key, e) {
-				break
+			if f.see(open[asked+i].key, e) {
+				return nil
 			}
 		}
-		return nil
+		// Mostly all. Fewer, when the link at which the load ended was switched off in the meantime.
+		asked += len(entries)
 	}
-	ignorant := false // of a candidate that may have been the one
+	return nil
+}
+
+// settleStale is for when nothing can be asked: the longest candidate that is known to be live has to do, unless nothing is known of a longer
+// one, since another link may be meant.
+func (s *Store) settleStale(as []stream.Aggregate, open []candidate, f *Found, cause error) error {
 	for i, c := range open {
 		if !c.known {
-			ignorant = true
-			continue
-		}
-		if f.see(c.key, s.cache.put(as[i], c.entry, staleFor, s.cache.epoch.Load())) {
 			break
 		}
+		if f.see(c.key, s.cache.put(as[i], c.entry, staleFor, s.cache.epoch.Load())) {
+			s.metrics.stale.Inc()
+			return nil
+		}
 	}
-	if ignorant && f.Key == "" {
-		return fmt.Errorf("look up %s: %w: %v", projection.Name(as[0]), ErrUnavailable, err)
-	}
-	s.metrics.stale.Inc()
-	return nil
+	return fmt.Errorf("look up %s: %w: %v", projection.Name(as[0]), ErrUnavailable, cause)
 }

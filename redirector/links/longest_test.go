@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -13,6 +15,7 @@ import (
 	"linkfold/schema/event"
 	"linkfold/schema/link"
 	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/stream"
 )
 
 // longest looks a path up on the domain go.
@@ -132,11 +135,87 @@ func TestLongestDuringOutages(t *testing.T) {
 	must(t, e.stack.KillServer(devstack.Redis))
 	eventually(t, "disconnected", func() bool { return !e.js.Conn().IsConnected() })
 	e.wantKey("/hot/a", "hot", e.store.metrics.cacheHits)
-	e.wantKey("/hot/new", "hot", e.store.metrics.stale)
+	e.wantKey("/none", "", e.store.metrics.cacheHits)
 	e.store.cache.expire()
 	e.wantKey("/hot/a", "hot", e.store.metrics.stale)
-	e.wantKey("/none", "", e.store.metrics.stale)
-	if f, err := e.store.Longest(t.Context(), "go", "/cold"); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("Longest(/cold) = %v, %v; want ErrUnavailable", f, err)
+	for _, path := range []string{"/cold", "/none", "/hot/new"} { // hot/new may be a link of its own.
+		if f, err := e.store.Longest(t.Context(), "go", path); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Longest(%s) = %v, %v; want ErrUnavailable", path, f, err)
+		}
+	}
+}
+
+// Lookups of one path that find different things in the cache share no load: an edit in between changes what is left to ask for.
+func TestConcurrentLookupsOfOnePathDuringEdits(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.write("a", "https://a.example/")
+	cfg := config()
+	cfg.FreshFor, cfg.MissFor = 2*time.Millisecond, 2*time.Millisecond
+	e.open(cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var visitors sync.WaitGroup
+	for range 8 {
+		visitors.Go(func() {
+			for ctx.Err() == nil {
+				f, err := e.store.Longest(t.Context(), "go", "/a/b")
+				if err != nil || f.Key == "" || f.Entry.Link.GetKey() != f.Key {
+					t.Errorf("Longest(/a/b) = %q, %v, %v", f.Key, f.Entry.Link, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		ev := linkEvent("a/b", "https://ab.example/")
+		ev.GetLink().Inactive = i%2 == 0
+		m, err := event.Message(ev)
+		must(t, err)
+		_, err = e.js.PublishMsg(t.Context(), m)
+		must(t, err)
+	}
+	cancel()
+	visitors.Wait()
+}
+
+// A domain's rules are compiled once per change, however often they expire.
+func TestRulesAreCompiledOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	d := &linkfoldv1.Domain{Name: "example.net", Rules: &linkfoldv1.RuleScript{Source: `main { optional www = website("www\\.", "www"); };`}}
+	m, err := event.Message(&linkfoldv1.Event{Type: linkfoldv1.EventType_EVENT_TYPE_DOMAIN_CONFIGURED, TimeUs: 1, State: &linkfoldv1.Event_Domain{Domain: d}})
+	must(t, err)
+	_, err = e.js.PublishMsg(t.Context(), m)
+	must(t, err)
+	e.open(config())
+	first, err := e.store.Get(t.Context(), stream.DomainAggregate("example.net"))
+	must(t, err)
+	e.store.cache.expire()
+	again, err := e.store.Get(t.Context(), stream.DomainAggregate("example.net"))
+	if err != nil || first.Sites == nil || again.Sites != first.Sites {
+		t.Errorf("sites %p, then %p, %v", first.Sites, again.Sites, err)
+	}
+}
+
+// A link that is switched off is asked for as often as a key that was never used.
+func TestInactiveLinksAreForgottenLikeUnknownOnes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.open(config())
+	ev := linkEvent("off", "https://off.example/")
+	ev.GetLink().Inactive = true
+	m, err := event.Message(ev)
+	must(t, err)
+	ack, err := e.js.PublishMsg(t.Context(), m)
+	must(t, err)
+	eventually(t, "the event", func() bool {
+		got, known, _ := e.store.cache.get(stream.LinkAggregate("go", "off"), time.Now())
+		return known && got.Revision == ack.Sequence
+	})
+	e.wantKey("/off", "", e.store.metrics.streamHits)
+	e.wantKey("/off", "", e.store.metrics.cacheHits)
+	if on, off := e.store.ttl(Entry{Revision: 1, Link: &linkfoldv1.Link{}}), e.store.ttl(Entry{Revision: 1, Link: &linkfoldv1.Link{Inactive: true}}); on != e.store.cfg.FreshFor || off != e.store.ttl(Entry{}) {
+		t.Errorf("live for %v, inactive for %v", on, off)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
-	"linkfold/redirector/resolve"
-	"linkfold/redirector/website"
 	"linkfold/schema/event"
 	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/projection"
@@ -50,12 +48,12 @@ func (s *Store) fromRedis(ctx context.Context, as []stream.Aggregate) (entries [
 	if err != nil {
 		return nil, false, fmt.Errorf("read redis: %w", err)
 	}
-	entries, err = decodeValues(as, values.Val())
+	entries, err = s.decodeValues(as, values.Val())
 	return entries, s.feed.believes(m.Life, m.Cursor, time.Now()), err
 }
 
 // decodeValues reads the answer of MGET: strings, and nil for keys that are not there.
-func decodeValues(as []stream.Aggregate, values []any) ([]Entry, error) {
+func (s *Store) decodeValues(as []stream.Aggregate, values []any) ([]Entry, error) {
 	entries := make([]Entry, len(as))
 	for i, v := range values {
 		raw, ok := v.(string)
@@ -63,14 +61,14 @@ func decodeValues(as []stream.Aggregate, values []any) ([]Entry, error) {
 			continue
 		}
 		var err error
-		if entries[i], err = decodeValue(as[i], []byte(raw)); err != nil {
+		if entries[i], err = s.decodeValue(as[i], []byte(raw)); err != nil {
 			return nil, err
 		}
 	}
 	return entries, nil
 }
 
-func decodeValue(a stream.Aggregate, raw []byte) (Entry, error) {
+func (s *Store) decodeValue(a stream.Aggregate, raw []byte) (Entry, error) {
 	seq, _, state, err := projection.Split(raw)
 	if err != nil {
 		return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
@@ -80,13 +78,13 @@ func decodeValue(a stream.Aggregate, raw []byte) (Entry, error) {
 		if err := proto.Unmarshal(state, d); err != nil {
 			return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
 		}
-		return entry(seq, nil, d), nil
+		return s.entry(a, seq, nil, d), nil
 	}
 	l := &linkfoldv1.Link{}
 	if err := proto.Unmarshal(state, l); err != nil {
 		return Entry{}, fmt.Errorf("read %s: %w", projection.Name(a), err)
 	}
-	return entry(seq, l, nil), nil
+	return s.entry(a, seq, l, nil), nil
 }
 
 // activeGeneration is the one that the feed has seen, or, before it has, the copy that the projector keeps in Redis.
@@ -116,7 +114,7 @@ func (s *Store) fromStream(ctx context.Context, as []stream.Aggregate) ([]Entry,
 	}
 	entries := make([]Entry, 0, len(as))
 	for _, a := range as {
-		e, err := lastEvent(ctx, links, a)
+		e, err := s.lastEvent(ctx, links, a)
 		if err != nil {
 			s.metrics.streamErrors.Inc()
 			return nil, err
@@ -128,7 +126,7 @@ func (s *Store) fromStream(ctx context.Context, as []stream.Aggregate) ([]Entry,
 	return entries, nil
 }
 
-func lastEvent(ctx context.Context, links jetstream.Stream, a stream.Aggregate) (Entry, error) {
+func (s *Store) lastEvent(ctx context.Context, links jetstream.Stream, a stream.Aggregate) (Entry, error) {
 	m, err := links.GetLastMsgForSubject(ctx, a.Subject())
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return Entry{}, nil
@@ -140,19 +138,7 @@ func lastEvent(ctx context.Context, links jetstream.Stream, a stream.Aggregate) 
 	if err != nil {
 		return Entry{}, err
 	}
-	return entry(m.Sequence, ev.GetLink(), ev.GetDomain()), nil
-}
-
-// entry makes the state of an aggregate ready to answer. Exactly one of l and d is not nil.
-func entry(seq uint64, l *linkfoldv1.Link, d *linkfoldv1.Domain) Entry {
-	e := Entry{Revision: seq, Link: l, Domain: d}
-	if l != nil {
-		e.Value = resolve.ParseValue(l.GetDestination())
-	}
-	if d != nil {
-		e.Sites, e.Err = website.Load(d)
-	}
-	return e
+	return s.entry(a, m.Sequence, ev.GetLink(), ev.GetDomain()), nil
 }
 
 // breaker keeps a dead Redis from costing every request its time-out: after a failure it is left alone for a while.

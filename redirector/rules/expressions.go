@@ -45,11 +45,22 @@ func lenientPart(p part) string {
 func segments(parts []part) string {
 	return concat(parts, func(p part) string {
 		text := p.pattern.Bounded('/', `/`)
-		if !p.required || p.pattern.MatchesEmpty() {
-			return `(` + text + `|)`
+		switch {
+		case text == "":
+			return `(` + nothing(p) + `)`
+		case !p.required || p.pattern.MatchesEmpty():
+			return `(` + text + `|` + nothing(p) + `)`
 		}
 		return `(` + text + `)`
 	})
+}
+
+// nothing is what an optional variable or an empty match leaves: anywhere nothing, but for a required ^$ the end of the path.
+func nothing(p part) string {
+	if p.required {
+		return p.pattern.Nothing()
+	}
+	return ``
 }
 
 // glued is the expression for variables that share a segment, "test-" and "server": only the last ends where a segment ends (B15).
@@ -64,8 +75,12 @@ func glued(parts []part) string {
 		}
 		return `((?:` + p.pattern.String() + `)?)`
 	})
-	end := `(` + parts[last].pattern.Bounded('/', `/`) + `)`
-	if !parts[last].required || parts[last].pattern.MatchesEmpty() {
+	text := parts[last].pattern.Bounded('/', `/`)
+	end := `(` + text + `)`
+	switch {
+	case text == "":
+		end += `/` + nothing(parts[last])
+	case !parts[last].required || parts[last].pattern.MatchesEmpty():
 		end = `(?:` + end + `|/)`
 	}
 	return before + end

@@ -159,8 +159,8 @@ func explained(s *linkfoldv1.RuleScript, o rules.Option) bool {
 			}
 			second := v.GetSecond()
 			whole := regexp.MustCompile(`^(?:` + v.GetPattern() + `)$`)
-			if v.Second != nil && (o.Value == second || o.Value+"." == second || o.Value+"/" == second) ||
-				whole.MatchString(o.Value) || whole.MatchString(o.Value+".") || whole.MatchString(o.Value+"/") {
+			if v.Second != nil && (strings.EqualFold(o.Value, second) || strings.EqualFold(o.Value+".", second) || o.Value+"/" == second) ||
+				whole.MatchString(o.Value) || whole.MatchString(o.Value+".") || whole.MatchString(o.Value+"/") || whole.MatchString("."+o.Value) {
 				return true
 			}
 		}

@@ -119,3 +119,12 @@ func (m *Match) tuple(tag string) []string {
 	}
 	return key
 }
+
+// SitePath is what tells the website's pages from those of other websites of its sub-domain, as a path: what stands in the tuples between the
+// sub-domain and the rest. Empty for most.
+func (m *Match) SitePath() string {
+	if len(m.Start) == 0 && m.siteQuery == "" {
+		return ""
+	}
+	return strings.Join(m.tuple("")[3:], "/")
+}

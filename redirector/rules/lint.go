@@ -73,7 +73,7 @@ func (c *compiler) matchesAll(r *script.Rule) bool {
 			return false
 		case v.Part == script.PartSubdomain && p.MatchesAll():
 			anything = true
-		case v.Required && (v.Part == script.PartQuery || v.Place() == "extension" || !p.MatchesEmpty()):
+		case v.Required && (v.Part == script.PartQuery || v.Place() == "extension" || !p.MatchesEmpty() || p.Nothing() != ""):
 			return false
 		}
 	}

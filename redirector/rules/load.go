@@ -170,6 +170,9 @@ func loadVariable(kind Kind, saved *linkfoldv1.CompiledVariable) (variable, erro
 	switch saved.GetPart() {
 	case linkfoldv1.VariablePart_VARIABLE_PART_SUBDOMAIN:
 		v.place, v.second = inSubdomain, strings.TrimSuffix(saved.GetSecond(), ".")
+		if v.website() {
+			v.second = strings.ToLower(v.second) // seed, "Domain", NOTE: names are only dealt with in lower case
+		}
 	case linkfoldv1.VariablePart_VARIABLE_PART_PATH:
 		v.place, v.second = inPath, strings.TrimSuffix(saved.GetSecond(), "/")
 	case linkfoldv1.VariablePart_VARIABLE_PART_QUERY:
@@ -200,6 +203,9 @@ func officialNamespace(namespace string) bool {
 func (v *variable) accepts(text string) bool {
 	return len(text) <= v.input && v.whole.MatchString(text)
 }
+
+// acceptsExtension is accepts for a text behind a dot. Scripts may write that dot, as they write the dots of sub-domains: "\.(en|fr)".
+func (v *variable) acceptsExtension(text string) bool { return v.accepts(text) || v.accepts("."+text) }
 
 // admits tells whether the rule's protocol line lets a scheme pass (B12).
 func (r *rule) admits(scheme string) bool { return r.protocol == nil || r.protocol.MatchString(scheme) }

@@ -24,7 +24,7 @@ const (
 )
 
 // CompilerVersion is the version of what Compile writes. Load compiles the source of scripts that another version has written again.
-const CompilerVersion = 1
+const CompilerVersion = 2
 
 // Reasons for which a URL has no answer; each goes with status 404.
 const (

@@ -175,6 +175,7 @@ func TestWarnings(t *testing.T) {
 		`a { optional query::x = flag("x"); required y = "y"; }`:             `"query::x" is looked for in the path: write "query" before required or optional for a query parameter (line 1, column 14)`,
 		`a { query required path::x = flag("x"); }`:                          `"path::x" is looked for in the query, whatever its namespace says (line 1, column 20)`,
 		`a { optional x = flag("(x)", "y"); } b { required y = "(a|b)\."; }`: "",
+		`a { required path::x = website("^$", ""); } b { protocol = "any"; }`: "",
 	}
 	for source := range maps.Keys(want) {
 		kind := rules.KindDomain

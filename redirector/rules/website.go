@@ -153,7 +153,7 @@ func cutExtension(rest string, v *variable) (text, without string, ok bool) {
 		if dot <= start {
 			break
 		}
-		if text = rest[dot+1 : end]; text != "" && v.accepts(text) {
+		if text = rest[dot+1 : end]; text != "" && v.acceptsExtension(text) {
 			return text, rest[:dot] + rest[end:], true
 		}
 		end = dot

@@ -56,7 +56,7 @@ func (m *Match) express(h *held, value string) (string, bool) {
 	case h.place == inQuery:
 		return value, h.accepts(value)
 	case h.place == inExtension:
-		return value, !strings.ContainsAny(value, "./") && pathText(value) && h.accepts(value)
+		return value, !strings.ContainsAny(value, "./") && pathText(value) && h.acceptsExtension(value)
 	}
 	return value, pathText(value) && (h.accepts(value) || h.accepts(value+"/"))
 }

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nlnwa/whatwg-url/url"
 	"google.golang.org/protobuf/proto"
 
 	"linkfold/redirector/resolve"
 	"linkfold/redirector/rules"
+	"linkfold/redirector/rules/pattern"
 	"linkfold/schema/link"
 	"linkfold/schema/linkfoldv1"
 )
@@ -18,8 +20,11 @@ import (
 const (
 	MaxWebsites = 256
 	MaxBytes    = 768 << 10 // of the event, compiled scripts included; NATS takes messages of 1 MiB
-	maxNames    = 64        // of allowed or renamed query parameters per website
-	maxName     = 64        // bytes
+	// MaxInstructions bounds what all scripts together compile to, in RE2 instructions: a redirector loads them in some ten milliseconds and
+	// megabytes, at each change.
+	MaxInstructions = 100_000
+	maxNames        = 64 // of allowed or renamed query parameters per website
+	maxName         = 64 // bytes
 )
 
 // MaxHops is the most internal redirects that a domain may allow (RULINGS A19).
@@ -47,12 +52,17 @@ func Compile(d *linkfoldv1.Domain) ([]Warning, error) {
 	if len(d.GetWebsites()) > MaxWebsites {
 		c.fail("websites", "%d of them: at most %d are allowed; one with the key * stands for all others", len(d.GetWebsites()), MaxWebsites)
 	}
+	for _, w := range d.GetWebsites() {
+		c.website(d, w)
+	}
 	slices.SortFunc(d.Websites, func(a, b *linkfoldv1.Website) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	for i, w := range d.GetWebsites() {
-		c.website(d, w)
 		if i > 0 && w.GetKey() == d.GetWebsites()[i-1].GetKey() {
 			c.fail("websites["+w.GetKey()+"]", "is there twice: give each website one entry")
 		}
+	}
+	if c.size > MaxInstructions {
+		c.fail("rules", "all scripts together compile to %d instructions: at most %d are allowed; repeat less, or let one website with the key * stand for several", c.size, MaxInstructions)
 	}
 	if size := proto.Size(d); size > MaxBytes {
 		c.fail("configuration", "%d bytes once compiled: at most %d are allowed; shorten the scripts, or let one website with the key * stand for several", size, MaxBytes)
@@ -67,6 +77,7 @@ func Compile(d *linkfoldv1.Domain) ([]Warning, error) {
 type compilation struct {
 	errs     []error
 	warnings []Warning
+	size     int // instructions of all scripts
 }
 
 func (c *compilation) fail(where, format string, args ...any) {
@@ -84,6 +95,13 @@ func (c *compilation) script(kind rules.Kind, where string, s *linkfoldv1.RuleSc
 		return
 	}
 	s.Compiler, s.Rules = compiled.GetCompiler(), compiled.GetRules()
+	for _, r := range s.Rules {
+		for _, expression := range slices.Concat(r.GetPatterns(), []string{r.GetProtocol(), r.GetPort()}) {
+			if n, err := pattern.Size(expression); err == nil {
+				c.size += n
+			}
+		}
+	}
 	for _, w := range warnings {
 		c.warnings = append(c.warnings, Warning{where, w.String()})
 	}
@@ -110,15 +128,29 @@ func (c *compilation) redirects(d *linkfoldv1.Domain) {
 		c.fail("fallback", "%v", err)
 	case resolve.ParseValue(fallback).Internal(), len(link.Placeholders(fallback)) > 0:
 		c.fail("fallback", "%q: give an absolute URL without placeholders", fallback)
+	case below(hostOf(fallback), d.GetName()):
+		c.fail("fallback", "%q is on the domain itself, where an unknown key would lead to it for ever: give a URL elsewhere", fallback)
 	}
 	d.Fallback = fallback
 }
+
+// hostOf is the host of a serialized URL.
+func hostOf(u string) string {
+	parsed, err := url.Parse(u)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
+}
+
+// below reports that a host is the domain or a sub-domain of it.
+func below(host, domain string) bool { return host == domain || strings.HasSuffix(host, "."+domain) }
 
 func (c *compilation) website(d *linkfoldv1.Domain, w *linkfoldv1.Website) {
 	where := "websites[" + w.GetKey() + "]"
 	if w.GetKey() != Other {
 		key, err := link.NormalizeDomain(w.GetKey())
-		if err != nil || key != d.GetName() && !strings.HasSuffix(key, "."+d.GetName()) {
+		if err != nil || !below(key, d.GetName()) {
 			c.fail(where, "is no website of %s: give a key that the domain rules make, such as www.%s, or *", d.GetName(), d.GetName())
 			return
 		}

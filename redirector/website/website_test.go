@@ -96,8 +96,17 @@ func TestCompileLimitsAndWarnings(t *testing.T) {
 			Key: fmt.Sprintf("w%d.example.net", i), Rules: script("a { protocol = \"any\"; }; //" + strings.Repeat("x", 60<<10)),
 		})
 	}
+	spelled := &linkfoldv1.Domain{Name: "example.net", Rules: script(rules), Websites: []*linkfoldv1.Website{{Key: "WWW.example.net"}, {Key: "a.example.net"}, {Key: "www.example.net"}}}
+	heavy := &linkfoldv1.Domain{Name: "example.net", Rules: script(rules)}
+	for i := range 50 { // Each of them is within its own limits.
+		heavy.Websites = append(heavy.Websites, &linkfoldv1.Website{
+			Key: fmt.Sprintf("w%d.example.net", i), Rules: script(`a { path required x = "[a-f]{900}[b-g]{900}"; path required y = "[a-f]{900}[b-g]{900}"; };`),
+		})
+	}
+	own := &linkfoldv1.Domain{Name: "example.net", Fallback: "https://www.Example.net/404"}
 	for want, d := range map[string]*linkfoldv1.Domain{
-		"257 of them": many, "is there twice": twice, "give 1 to 64 bytes": names, "bytes once compiled": large,
+		"257 of them": many, "is there twice": twice, "give 1 to 64 bytes": names, "bytes once compiled": large, "www.example.net]: is there twice": spelled,
+		"all scripts together compile to": heavy, "is on the domain itself": own,
 	} {
 		if _, err := website.Compile(d); !errors.Is(err, link.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Compile = %.300v, want %q in it", err, want)

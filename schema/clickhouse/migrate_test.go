@@ -113,7 +113,16 @@ func TestEveryState(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if k > 0 { // hits is there: rows of every former layout stay.
+			if err := conn.Exec(t.Context(), "INSERT INTO hits (key, domain, stream_time, _seq, _until) VALUES ('kept', 'go', now(), 1, now() + 60)"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		mustMigrate(t, conn, all, len(all)-k)
+		var kept uint64
+		if err := conn.QueryRow(t.Context(), "SELECT countIf(key = 'kept' AND hops = 0 AND empty(options) AND website = '') FROM hits").Scan(&kept); err != nil || (kept == 1) != (k > 0) {
+			t.Errorf("from within %s: %d rows kept, %v", s.name, kept, err)
+		}
 		if diff := cmp.Diff(string(want), dump(t, conn)); diff != "" {
 			t.Errorf("from within %s: %s", s.name, diff)
 		}

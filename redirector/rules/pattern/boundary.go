@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -85,6 +86,12 @@ func boundedAlternate(re *syntax.Regexp, sep rune, boundary string) string {
 // boundedConcat puts the boundary into the last part when that part is always there, else behind the whole.
 func boundedConcat(re *syntax.Regexp, sep rune, boundary string) string {
 	last := len(re.Sub) - 1
+	if onlyEmpty(re) {
+		return ""
+	}
+	if endOnly(re.Sub[last]) && !slices.ContainsFunc(re.Sub[:last], hasEnd) {
+		return boundedAtEnd(re.Sub[:last], re.Sub[last], sep, boundary)
+	}
 	if nullable(re.Sub[last]) {
 		return group(re) + boundary
 	}

@@ -30,6 +30,9 @@ func TestBounded(t *testing.T) {
 		{`.+`, `a/ a.b/ a//`, false, false},
 		{`\.`, `./`, true, false},
 		{`b?\.?`, `b/ ./ b./`, false, true},
+		{`blog$`, `blog/`, false, false},
+		{`^blog(/|$)`, `blog/`, false, false},
+		{`(a|b/)$`, `a/ b/`, false, false},
 		{`[.]`, `./`, true, false},
 	} {
 		p, err := pattern.Parse(c.expression)
