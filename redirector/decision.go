@@ -85,16 +85,28 @@ func (d *decision) unresolvable(why string) {
 
 func (d *decision) redirectStatus() int { return int(cmp.Or(d.config.GetRedirectStatus(), 302)) }
 
+// hostBelow is the host, or the domain itself for one that has nothing to do with it: then it answers as the default domain.
+func (d *decision) hostBelow(domain string) string {
+	if d.host == domain || strings.HasSuffix(d.host, "."+domain) {
+		return d.host
+	}
+	return domain
+}
+
 // lookupPath is the path that links are looked up by: behind a website's rules, what names the website and what they left of the request's.
 func (d *decision) lookupPath() string {
 	page := d.page()
 	if page == nil {
 		return d.path
 	}
-	if start := page.SitePath(); start != "" {
-		return "/" + start + "/" + page.Rest
+	start := page.SitePath()
+	switch {
+	case start == "":
+		return "/" + page.Rest
+	case page.Rest == "":
+		return "/" + start
 	}
-	return "/" + page.Rest
+	return "/" + start + "/" + page.Rest
 }
 
 // stay redirects to a path of the same website, to which internal redirects have led and where no link is.

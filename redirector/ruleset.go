@@ -12,7 +12,7 @@ type ruleset struct {
 	store    *links.Store
 	domain   string
 	other    string // another name of the same website; may be empty
-	lowerToo bool   // look once more in lower case (snap-url-rules.txt, "Process" 5.1)
+	lowerToo bool   // look for the request's path once more in lower case (snap-url-rules.txt, "Process" 5.1)
 
 	asked          bool   // the first lookup is over
 	first          string // domain of the link that it found
@@ -23,8 +23,8 @@ type ruleset struct {
 // Longest implements resolve.Ruleset.
 func (s *ruleset) Longest(ctx context.Context, path string) (resolve.Match, bool, error) {
 	m, ok, err := s.find(ctx, path)
-	if err == nil && !ok && s.lowerToo {
-		if lowered := lower(path); lowered != path {
+	if err == nil && !ok && s.lowerToo && !s.asked {
+		if lowered := lowerPath(path); lowered != path {
 			m, ok, err = s.find(ctx, lowered)
 		}
 	}

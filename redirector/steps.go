@@ -110,7 +110,7 @@ func (h *handler) website(d *decision) bool {
 	if d.sites == nil {
 		return false
 	}
-	host, website, ok := d.sites.Find(d.host)
+	host, website, ok := d.sites.Find(d.hostBelow(d.config.GetName()))
 	if ok {
 		d.site = &site{host: host, rules: website}
 	}

@@ -99,6 +99,20 @@ func lower(s string) string {
 	return s
 }
 
+// lowerPath lowers the letters of a path, but not those of percent escapes, which keys hold in upper case.
+func lowerPath(path string) string {
+	b := []byte(path)
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '%':
+			i += 2
+		case c >= 'A' && c <= 'Z':
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
+
 // newHitID is a UUIDv7 for the moment t (RFC 9562 §5.7): 48 bits of milliseconds, then random bits.
 func newHitID(t time.Time) []byte {
 	id := make([]byte, 16)

@@ -84,3 +84,12 @@ func TestRetrySeconds(t *testing.T) {
 		}
 	}
 }
+
+func TestLowerPath(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"/": "/", "/Foo/BAR": "/foo/bar", "/A%C3%A9B%2": "/a%C3%A9b%2", "/é": "/é"} {
+		if got := lowerPath(path); got != want {
+			t.Errorf("lowerPath(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

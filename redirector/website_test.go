@@ -275,7 +275,8 @@ func TestRedirectsOnTheSameWebsite(t *testing.T) {
 		}})
 	for _, l := range [][3]string{
 		{"www.example.net", "v=1/a", "/v=1/b#x"}, {"www.example.net", "v=1/self", "https://www.example.net/self"},
-		{"shop.example.net", "shop/a", "/a"}, {"shop.example.net", "shop/b", "/shop/c"},
+		{"shop.example.net", "shop/a", "/a"}, {"shop.example.net", "shop/b", "/shop/c"}, {"shop.example.net", "shop", "https://example.com/start"},
+		{"www.example.net", "v=2/c", "/v=2/d"},
 	} {
 		b, _ := json.Marshal(map[string]string{"domain": l[0], "key": l[1], "destination": l[2]})
 		if r := in.api("POST", "/v1/links", string(b)); r.status != 201 {
@@ -286,13 +287,26 @@ func TestRedirectsOnTheSameWebsite(t *testing.T) {
 		"http://www.example.net/eu/a/z?v=1&lang=fr&utm_id=7": "302 /eu/b/z?utm_id=7&v=1&lang=fr#x",
 		"http://www.example.net/a?v=1&lang=fr&lang=en&bad=1": "302 /a?v=1&lang=fr", // strip: the first language counts
 		"http://www.example.net/self?v=1":                    "404 ",
-		"http://shop.example.net/a":                          "404 ", // "/a" is on another website
-		"http://shop.example.net/b/z":                        "302 /c/z",
+		"http://www.example.net/c/z?v=2":                     "302 /d/z?v=2",
+		"http://shop.example.net/a":                          "404 ", // no link, and "/a" would be on another website
+		"http://shop.example.net/":                           "302 https://example.com/start",
+		"http://shop.example.net/b/z":                        "302 https://example.com/start/c/z",
 	} {
 		eventually(t, u+" is answered "+want, func() bool {
 			r, _ := in.ask(u)
 			return fmt.Sprint(r.status, " ", r.header.Get("Location")) == want
 		})
+	}
+}
+
+// The default domain's rules see its own name for hosts that are not registered.
+func TestDefaultDomainWithRules(t *testing.T) {
+	t.Parallel()
+	in := start(t)
+	in.configure("localhost", `{"rules":"main { optional www = website(\"www\\\\.\", \"www\"); };"}`)
+	in.create("Docs%C3%A9", "https://docs.example/")
+	for host, path := range map[string]string{"localhost": "/Docs%C3%A9", "192.0.2.1": "/Docs%C3%A9", "www.localhost": "/Docs%C3%A9"} {
+		eventually(t, host+" is redirected", func() bool { return in.get(path, "Host", host).status == 302 })
 	}
 }
 

@@ -62,6 +62,10 @@ func (c *domainSetCmd) try(e *env, client *api.Client, edit *domainEdit) error {
 	if c.AsJSON {
 		return printDocument(e.out, r)
 	}
+	if r.Hits == 0 {
+		fmt.Fprintf(e.out, "dry run, nothing was changed: there are no hits on %s to try it with\n", c.Name)
+		return printWarnings(e.out, append(edit.warnings, r.Warnings...), edit.files)
+	}
 	fmt.Fprintf(e.out, "dry run, nothing was changed: %d of the last %d %s on %s would be answered differently\n",
 		r.ChangedHits, r.Hits, plural(r.Hits, "hit"), c.Name)
 	if err := printWarnings(e.out, append(edit.warnings, r.Warnings...), edit.files); err != nil {

@@ -33,7 +33,7 @@ type domainSetCmd struct {
 
 	IfRevision uint64 `env:"-" placeholder:"N" help:"Change it only if this is its revision; default: the one it has when the command starts, or that of the document."`
 	Reason     string `env:"-" placeholder:"TEXT" help:"Why; kept in the history."`
-	DryRun     dryRun `help:"Change nothing; print which of the domain's last N hits would be answered differently (--dry-run N, 1 to 10000; default 1000)."`
+	DryRun     dryRun `env:"-" help:"Change nothing; print which of the domain's last N hits would be answered differently (--dry-run N, 1 to 10000; default 1000)."`
 	AsJSON     bool   `name:"json" help:"Print the API's document."`
 	api.Flags
 }

@@ -11,7 +11,7 @@ import (
 
 // hitsCmd lists hits.
 type hitsCmd struct {
-	UnknownHosts unknownHostsCmd `cmd:"" help:"Hosts that requests ask for and that are not here, or the clients that ask for them."`
+	UnknownHosts unknownHostsCmd `cmd:"" help:"Hosts that requests ask for and that are not here, or the clients that ask for them. A redirector with a default domain answers for every host, so it knows no such hosts."`
 }
 
 // unknownHostsCmd lists requests for hosts without a domain.

@@ -165,6 +165,11 @@ func TestRulesMatchKeysAndRefusals(t *testing.T) {
 	}
 	lines = ruleLines(t, "match", "--website-rules", website, "--website-key", "www.example.net", "--allow-query", "a", "http://www.example.net/snap/x?a=1&b=2")
 	expect(t, lines[0], m{"page_key": l{"N", "example.net", "www", "snap", "x"}, "unknown_query": l{"b"}})
+	var out, screen bytes.Buffer
+	if code := run([]string{"rules", "match", "--domain-rules", domain, "--domain", "example.com/x", "http://www.example.com/"}, &out, &screen); code != 1 ||
+		!strings.Contains(screen.String(), `--domain "example.com/x": give a host name`) {
+		t.Errorf("exit code %d\n%s", code, screen.String())
+	}
 	lines = ruleLines(t, "match", "--domain-rules", domain, "--domain", "example.com", "http://www.example.net/")
 	expect(t, lines[0], m{"status": 404.0, "error": "Unknown Domain"})
 }

@@ -21,7 +21,7 @@ type rulesMatchCmd struct {
 	WebsiteRules string   `placeholder:"FILE" type:"path" help:"Website script: protocol, port, path and query."`
 	Domain       string   `placeholder:"NAME" help:"Domain that hosts are to be below; without it, the registrable domain of each host."`
 	WebsiteKey   string   `placeholder:"KEY" help:"Apply the website rules alone, as those of this website."`
-	AllowQuery   []string `placeholder:"NAME" help:"Query parameter that is known besides the built-in list (q, page, utm_*, …); * at its end or start stands for any text."`
+	AllowQuery   []string `placeholder:"NAME" help:"Query parameter that is known without a rule; * at its end or start stands for any text. Those given replace the built-in list (q, page, *_page, utm_*, click ids), as on a domain."`
 }
 
 // Validate implements the check of service.Parse.
@@ -86,7 +86,7 @@ func (c *rulesMatchCmd) load(in io.Reader) (*ruleMatcher, error) {
 	}
 	website := &linkfoldv1.Website{Key: m.websiteKey}
 	if len(c.AllowQuery) > 0 {
-		website.AllowedQuery = append(rules.DefaultAllowedQuery(), c.AllowQuery...)
+		website.AllowedQuery = c.AllowQuery
 	}
 	if m.hasWebsite {
 		if website.Rules, err = compileFile(rules.KindWebsite, c.WebsiteRules, in); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"linkfold/schema/stream"
 )
 
 func TestLifeOfALink(t *testing.T) {
@@ -241,5 +243,22 @@ func TestOpenAPI(t *testing.T) {
 	must(t, json.Unmarshal(r.Body.Bytes(), &doc))
 	if !strings.HasPrefix(doc.OpenAPI, "3.1.") || doc.Paths["/v1/links/{domain}/{key}"]["put"] == nil {
 		t.Errorf("OpenAPI %s with paths %v", doc.OpenAPI, doc.Paths)
+	}
+}
+
+// Looking back leaves nothing behind on the server.
+func TestReadersAreRemoved(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.want(201, "POST", "/v1/links", `{"key":"k","destination":"https://example.com/"}`)
+	for range 3 {
+		e.want(200, "GET", "/v1/links/go/k/history", "")
+		e.want(200, "GET", "/v1/domains/go/history", "")
+		e.want(200, "GET", "/v1/domains/go/ruleset", "")
+	}
+	s, err := e.js.Stream(t.Context(), stream.Links)
+	must(t, err)
+	if n := s.CachedInfo().State.Consumers; n != 0 {
+		t.Errorf("%d consumers are left", n)
 	}
 }

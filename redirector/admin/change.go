@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,7 +22,7 @@ type Change struct {
 func (c *Change) check() error {
 	for name, v := range map[string]string{"Idempotency-Key": c.IdempotencyKey, "Linkfold-Reason": c.Reason} {
 		if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-			return fmt.Errorf("header %s holds control characters or is not valid UTF-8: %w", name, link.ErrInvalid)
+			return link.Invalid("header %s holds control characters or is not valid UTF-8", name)
 		}
 	}
 	return nil
@@ -38,7 +37,7 @@ func parseETag(s string) (uint64, error) {
 	}
 	rev, err := strconv.ParseUint(strings.Trim(strings.TrimPrefix(s, "W/"), `"`), 10, 64)
 	if err != nil || rev == 0 {
-		return 0, fmt.Errorf("If-Match %q is no revision: send the ETag of your last read: %w", s, link.ErrInvalid)
+		return 0, link.Invalid("If-Match %q is no revision: send the ETag of your last read", s)
 	}
 	return rev, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -183,30 +184,32 @@ func (a *api) domainHistory(ctx context.Context, in *domainPath) (*domainHistory
 	return out, nil
 }
 
-// host finds the registered domain that a link's domain belongs to: itself, or one whose rules make it a website.
-func (a *api) host(ctx context.Context, name string) error {
+// names are the names that a link's domain goes by: its own, and for a website that of the same website with or without what may be left out
+// (RULINGS B22), in the order in which the redirector looks. The domain must be registered, or a website by the rules of one that is.
+func (a *api) names(ctx context.Context, name string) ([]string, error) {
 	for parent := range parents(name) {
 		now, err := a.writer.Current(ctx, stream.DomainAggregate(parent))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d := now.Event.GetDomain()
 		if d == nil || d.GetRemoved() {
 			continue
 		}
-		if parent == name {
-			return nil
-		}
 		sites, err := website.Load(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if sites != nil && sites.Has(name) {
-			return nil
+			m, _, _ := sites.Find(name)
+			return slices.Compact([]string{m.Website, m.Bare}), nil
 		}
-		return fmt.Errorf("%q is no website by the rules of domain %s: change the rules, or give a website that they make: %w", name, parent, link.ErrInvalid)
+		if parent == name {
+			return []string{name}, nil
+		}
+		return nil, link.Invalid("%q is no website by the rules of domain %s: change the rules, or give a website that they make", name, parent)
 	}
-	return fmt.Errorf("domain %q is not registered, PUT /v1/domains/%s first: %w", name, name, link.ErrInvalid)
+	return nil, link.Invalid("domain %q is not registered, PUT /v1/domains/%s first", name, name)
 }
 
 // EnsureDomain registers a domain unless it is registered already, for the default domain of a new installation.

@@ -120,6 +120,21 @@ func TestLoopsAreNamed(t *testing.T) {
 	}
 }
 
+// A website has one set of links, whichever of its names they were saved under.
+func TestTwoNamesOfOneWebsite(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.want(200, "PUT", "/v1/domains/example.net", `{"rules":"main { optional www = website(\"www\\\\.\", \"www\"); };"}`)
+	e.want(201, "POST", "/v1/links", `{"domain":"example.net","key":"a","destination":"/b"}`)
+	if r := e.want(422, "POST", "/v1/links", `{"domain":"www.example.net","key":"b","destination":"/a"}`); !strings.Contains(r.Body.String(), "b → a → b") {
+		t.Error(r.Body)
+	}
+	if r := e.want(422, "POST", "/v1/links", `{"domain":"www.example.net","key":"a","destination":"https://example.com/"}`); !strings.Contains(r.Body.String(), "is taken on example.net") {
+		t.Error(r.Body)
+	}
+	e.want(201, "POST", "/v1/links", `{"domain":"www.example.net","key":"b","destination":"https://example.com/"}`)
+}
+
 // The checksum of a ruleset changes with every link and does not depend on the order of reading.
 func TestRuleset(t *testing.T) {
 	t.Parallel()

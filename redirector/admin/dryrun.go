@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +24,11 @@ type Answer struct {
 	Website  string `json:"website,omitempty"`
 	Rule     string `json:"rule,omitempty"`
 	Key      string `json:"key,omitempty"`
+}
+
+// differs reports that a visitor would notice, or that another link would be counted.
+func (a Answer) differs(b Answer) bool {
+	return a.Status != b.Status || a.Location != b.Location || a.Domain != b.Domain && a.Outcome == "redirected" || a.Key != b.Key && a.Outcome == "redirected"
 }
 
 // Preview makes d ready to be tried.
@@ -76,7 +80,7 @@ func (a *api) tryDomain(ctx context.Context, in *tryInput) (*tryOutput, error) {
 		return nil, a.problem(ctx, err)
 	}
 	if a.cfg.Preview == nil {
-		return nil, a.problem(ctx, fmt.Errorf("this API has no redirector to try with: %w", link.ErrInvalid))
+		return nil, a.problem(ctx, link.Invalid("this API has no redirector to try with"))
 	}
 	out := &tryOutput{Body: DryRun{Differences: []Difference{}, Warnings: warnings}}
 	if err := a.try(ctx, d, in.Hits, &out.Body); err != nil {
@@ -114,7 +118,7 @@ func (a *api) try(ctx context.Context, d *linkfoldv1.Domain, want int, out *DryR
 			if t.mine = mine; mine {
 				out.Requests++
 			}
-			if mine && before != after {
+			if mine && before.differs(after) {
 				t.diff = &Difference{Request: request, Before: before, After: after}
 			}
 			seen[request] = t
@@ -186,32 +190,16 @@ func (w *Writer) lastHits(ctx context.Context, partition, n int) ([]*linkfoldv1.
 	if state.LastSeq >= first+uint64(n) {
 		first = state.LastSeq - uint64(n) + 1
 	}
-	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first})
-	if err != nil {
-		return nil, fmt.Errorf("create consumer: %w", err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return nil, fmt.Errorf("start consumer: %w", err)
-	}
-	defer messages.Stop()
-	stop := context.AfterFunc(ctx, messages.Stop)
-	defer stop()
 	var hits []*linkfoldv1.Hit
-	for {
-		m, err := messages.Next()
-		if err != nil {
-			return nil, fmt.Errorf("read hits: %w", errors.Join(err, ctx.Err()))
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return nil, fmt.Errorf("read hits: %w", err)
-		}
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}
+	err = scan(ctx, s, cfg, func(m message) (bool, error) {
 		if h, err := event.DecodeHit(m.Data()); err == nil {
 			hits = append(hits, h)
 		}
-		if meta.Sequence.Stream >= state.LastSeq {
-			return hits, nil
-		}
+		return m.seq < state.LastSeq, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read hits: %w", err)
 	}
+	return hits, nil
 }

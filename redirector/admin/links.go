@@ -106,7 +106,7 @@ func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) 
 		}
 		return out, nil
 	}
-	return nil, a.problem(ctx, fmt.Errorf("no free code in %d attempts: the domain is nearly full, give a key: %w", codeAttempts, link.ErrInvalid))
+	return nil, a.problem(ctx, link.Invalid("no free code in %d attempts: the domain is nearly full, give a key", codeAttempts))
 }
 
 // createOne writes the first event of a key, or the first after its deletion.
@@ -114,7 +114,8 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string,
 	if err := link.Normalize(l); err != nil {
 		return nil, err
 	}
-	if err := a.host(ctx, l.GetDomain()); err != nil {
+	names, err := a.names(ctx, l.GetDomain())
+	if err != nil {
 		return nil, err
 	}
 	agg := stream.LinkAggregate(l.GetDomain(), l.GetKey())
@@ -131,7 +132,10 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string,
 	case now.Revision != 0 && !now.Event.GetLink().GetDeleted():
 		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
 	}
-	if err := a.checkLoop(ctx, l); err != nil {
+	if err := a.checkOtherName(ctx, l, names); err != nil {
+		return nil, err
+	}
+	if err := a.checkLoop(ctx, l, names); err != nil {
 		return nil, err
 	}
 	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, c.Reason)
@@ -199,7 +203,11 @@ func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*
 	if err := link.Normalize(after); err != nil {
 		return nil, err
 	}
-	if err := a.checkLoop(ctx, after); err != nil {
+	names, err := a.names(ctx, agg.Domain)
+	if err != nil {
+		names = []string{agg.Domain} // A link whose domain is gone can still be switched off.
+	}
+	if err := a.checkLoop(ctx, after, names); err != nil {
 		return nil, err
 	}
 	t := link.Change(now.Event.GetLink(), after)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -27,9 +26,6 @@ type rulesetOutput struct{ Body Ruleset }
 // ruleset folds the log: only the newest event of each link is read.
 func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, error) {
 	name, err := link.NormalizeDomain(in.Domain)
-	if err == nil {
-		err = a.host(ctx, name) // A website has links of its own.
-	}
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
@@ -56,6 +52,11 @@ func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, erro
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
+	if len(terms) == 0 { // Links outlive their domain, and a website has links of its own; without any the name has to be known.
+		if _, err := a.names(ctx, name); err != nil {
+			return nil, a.problem(ctx, err)
+		}
+	}
 	out.Body.Links, out.Body.Deleted = len(terms)-len(deleted), len(deleted)
 	out.Body.Checksum = projection.FormatChecksum(sum)
 	return out, nil
@@ -68,44 +69,12 @@ func (w *Writer) Each(ctx context.Context, filter string, do func(stream.Aggrega
 	if err != nil {
 		return fmt.Errorf("open stream %s: %w", stream.Links, err)
 	}
-	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
-	})
-	if err != nil {
-		return fmt.Errorf("create consumer: %w", err)
-	}
-	info, err := consumer.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("read consumer: %w", err)
-	}
-	if info.NumPending == 0 {
-		return nil
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return fmt.Errorf("start consumer: %w", err)
-	}
-	defer messages.Stop()
-	stop := context.AfterFunc(ctx, messages.Stop)
-	defer stop()
-	for {
-		m, err := messages.Next()
-		if err != nil {
-			return fmt.Errorf("read events: %w", errors.Join(err, ctx.Err()))
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return fmt.Errorf("read events: %w", err)
-		}
+	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy}
+	return scan(ctx, s, cfg, func(m message) (bool, error) {
 		agg, ev, err := event.Decode(m.Subject(), m.Data())
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := do(agg, link.State{Revision: meta.Sequence.Stream, Event: ev}); err != nil {
-			return err
-		}
-		if meta.NumPending == 0 {
-			return nil
-		}
-	}
+		return m.pending > 0, do(agg, link.State{Revision: m.seq, Event: ev})
+	})
 }

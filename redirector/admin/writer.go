@@ -159,34 +159,17 @@ func (w *Writer) History(ctx context.Context, a stream.Aggregate) ([]link.State,
 	if err != nil || last.Revision == 0 {
 		return nil, err
 	}
-	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{a.Subject()}})
-	if err != nil {
-		return nil, fmt.Errorf("create consumer: %w", err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return nil, fmt.Errorf("start consumer: %w", err)
-	}
-	defer messages.Stop()
-	stop := context.AfterFunc(ctx, messages.Stop)
-	defer stop()
 	var out []link.State
-	for {
-		m, err := messages.Next()
-		if err != nil {
-			return nil, fmt.Errorf("read history: %w", errors.Join(err, ctx.Err()))
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
-		}
+	err = scan(ctx, s, jetstream.OrderedConsumerConfig{FilterSubjects: []string{a.Subject()}}, func(m message) (bool, error) {
 		_, ev, err := event.Decode(m.Subject(), m.Data())
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		out = append(out, link.State{Revision: meta.Sequence.Stream, Event: ev})
-		if meta.Sequence.Stream >= last.Revision {
-			return out, nil
-		}
+		out = append(out, link.State{Revision: m.seq, Event: ev})
+		return m.seq < last.Revision, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
 	}
+	return out, nil
 }

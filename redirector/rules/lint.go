@@ -52,6 +52,8 @@ func (c *compiler) doubt(v *script.Var) string {
 		return fmt.Sprintf("required %q also matches nothing at all", v.Name)
 	case v.Part == script.PartSubdomain && p.NeedsUpper():
 		return fmt.Sprintf("%q never matches: host names are compared in lower case", v.Name)
+	case v.Type == script.TypeWebsite && !v.Required && v.Part == script.PartPath && !p.MatchesEmpty():
+		return fmt.Sprintf("pages without %q count as that website, too; for a website of its own put a rule with required before", v.Name) // B5
 	case v.Place() == "extension" && v.Type != script.TypeFlag:
 		return fmt.Sprintf("%q is an extension, which names no website: it is treated like flag()", v.Name)
 	case v.Part == script.PartPath && (scope == "query" || scope == "options"):

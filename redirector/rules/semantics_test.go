@@ -168,13 +168,13 @@ func TestLoadVersions(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	want := map[string]string{
-		`a { optional x = ".*"; } b { required y = "y\."; }`:                 `rule "b" is never reached: rule "a" before it matches everything (line 1, column 26)`,
-		`a { required x = "WWW\."; }`:                                        `"x" never matches: host names are compared in lower case (line 1, column 14)`,
-		`a { protocol = "any"; } b { port = "1"; }`:                          `rule "b" is never reached: rule "a" before it matches everything (line 1, column 25)`,
-		`a { optional extension::x = "x"; required y = "y"; }`:               `"x" is an extension, which names no website: it is treated like flag() (line 1, column 14)`,
-		`a { optional query::x = flag("x"); required y = "y"; }`:             `"query::x" is looked for in the path: write "query" before required or optional for a query parameter (line 1, column 14)`,
-		`a { query required path::x = flag("x"); }`:                          `"path::x" is looked for in the query, whatever its namespace says (line 1, column 20)`,
-		`a { optional x = flag("(x)", "y"); } b { required y = "(a|b)\."; }`: "",
+		`a { optional x = ".*"; } b { required y = "y\."; }`:                  `rule "b" is never reached: rule "a" before it matches everything (line 1, column 26)`,
+		`a { required x = "WWW\."; }`:                                         `"x" never matches: host names are compared in lower case (line 1, column 14)`,
+		`a { protocol = "any"; } b { port = "1"; }`:                           `rule "b" is never reached: rule "a" before it matches everything (line 1, column 25)`,
+		`a { optional extension::x = "x"; required y = "y"; }`:                `"x" is an extension, which names no website: it is treated like flag() (line 1, column 14)`,
+		`a { optional query::x = flag("x"); required y = "y"; }`:              `"query::x" is looked for in the path: write "query" before required or optional for a query parameter (line 1, column 14)`,
+		`a { query required path::x = flag("x"); }`:                           `"path::x" is looked for in the query, whatever its namespace says (line 1, column 20)`,
+		`a { optional x = flag("(x)", "y"); } b { required y = "(a|b)\."; }`:  "",
 		`a { required path::x = website("^$", ""); } b { protocol = "any"; }`: "",
 	}
 	for source := range maps.Keys(want) {

@@ -81,7 +81,7 @@ type compilation struct {
 }
 
 func (c *compilation) fail(where, format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf("%s: %s: %w", where, fmt.Sprintf(format, args...), link.ErrInvalid))
+	c.errs = append(c.errs, link.Invalid("%s: %s", where, fmt.Sprintf(format, args...)))
 }
 
 // script compiles in place: the saved form is source and what was made of it.

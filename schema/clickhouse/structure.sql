@@ -30,7 +30,7 @@ CREATE TABLE hits
     `id` UUID COMMENT 'UUIDv7 given by the redirector; a hit that was sent twice keeps it (Hit.id)',
     `time` DateTime64(6, 'UTC') COMMENT 'When the request arrived, redirector clock (Hit.time_us)' CODEC(Delta(8), ZSTD(1)),
     `stream_time` DateTime64(6, 'UTC') COMMENT 'When the stream stored the hit, NATS server clock; partitions follow it' CODEC(Delta(8), ZSTD(1)),
-    `domain` LowCardinality(String) COMMENT 'Domain the host resolved to; empty when unknown (Hit.domain)',
+    `domain` LowCardinality(String) COMMENT 'Domain or website that the link lives on; without a link the domain of the host; empty when that is unknown (Hit.domain)',
     `website` String COMMENT 'Website key that the domain rules gave; empty without rules' CODEC(ZSTD(1)),
     `rule` LowCardinality(String) COMMENT 'Name of the rule that decided: of the website rules, else of the domain rules; empty without rules',
     `options` Map(LowCardinality(String), String) COMMENT 'Variables of the rules and their values, such as language and version',

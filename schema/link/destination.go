@@ -15,11 +15,11 @@ import (
 func NormalizeDestination(raw string) (string, error) {
 	switch {
 	case raw == "":
-		return "", invalid("destination is empty: give an absolute http or https URL, or a path such as /other-key")
+		return "", Invalid("destination is empty: give an absolute http or https URL, or a path such as /other-key")
 	case len(raw) > MaxDestination:
-		return "", invalid("destination has %d bytes: at most %d are allowed", len(raw), MaxDestination)
+		return "", Invalid("destination has %d bytes: at most %d are allowed", len(raw), MaxDestination)
 	case !utf8.ValidString(raw):
-		return "", invalid("destination is not valid UTF-8: percent-encode other bytes")
+		return "", Invalid("destination is not valid UTF-8: percent-encode other bytes")
 	}
 	masked, unmask := maskPlaceholders(raw)
 	normalize := normalizeURL
@@ -31,7 +31,7 @@ func NormalizeDestination(raw string) (string, error) {
 		return "", err
 	}
 	if out = unmask(out); len(out) > MaxDestination {
-		return "", invalid("destination has %d bytes once encoded: at most %d are allowed", len(out), MaxDestination)
+		return "", Invalid("destination has %d bytes once encoded: at most %d are allowed", len(out), MaxDestination)
 	}
 	return out, nil
 }
@@ -39,19 +39,19 @@ func NormalizeDestination(raw string) (string, error) {
 // normalizeURL serializes an absolute destination. Shown in errors is raw, as the author wrote it.
 func normalizeURL(raw, masked string) (string, error) {
 	if scheme, _, ok := strings.Cut(raw, ":"); ok && scheme != strings.ToLower(scheme) && strings.HasPrefix(strings.ToLower(scheme), "http") {
-		return "", invalid("destination %q: write the scheme in lower case", clip(raw))
+		return "", Invalid("destination %q: write the scheme in lower case", clip(raw))
 	}
 	u, err := url.Parse(masked)
 	if err != nil {
-		return "", invalid("destination %q is no absolute URL: give one such as https://example.com/page", clip(raw))
+		return "", Invalid("destination %q is no absolute URL: give one such as https://example.com/page, or a path of the domain such as /other-key", clip(raw))
 	}
 	switch p := u.Protocol(); {
 	case p != "http:" && p != "https:":
-		return "", invalid("destination scheme %q is not allowed: use http or https", strings.TrimSuffix(p, ":"))
+		return "", Invalid("destination scheme %q is not allowed: use http or https", strings.TrimSuffix(p, ":"))
 	case !strings.HasPrefix(raw, "http"):
-		return "", invalid("destination %q does not begin with http: leave out what stands before it", clip(raw))
+		return "", Invalid("destination %q does not begin with http: leave out what stands before it", clip(raw))
 	case masked != raw && (u.Username() != "" || u.Password() != ""):
-		return "", invalid("destination %q has a user name and placeholders: leave one of them out", clip(raw))
+		return "", Invalid("destination %q has a user name and placeholders: leave one of them out", clip(raw))
 	}
 	return u.Href(false), nil
 }
@@ -62,18 +62,18 @@ func normalizePath(raw, masked string) (string, error) {
 	path, query, _ := strings.Cut(path, "?")
 	switch {
 	case strings.HasPrefix(raw, "//"), strings.HasPrefix(raw, `/\`):
-		return "", invalid("destination %q would leave the domain: begin a path with one slash, or give an absolute URL", clip(raw))
+		return "", Invalid("destination %q would leave the domain: begin a path with one slash, or give an absolute URL", clip(raw))
 	case !printable(raw), strings.Contains(path, `\`):
-		return "", invalid("destination %q holds control characters or backslashes, which no path can hold", clip(raw))
+		return "", Invalid("destination %q holds control characters or backslashes, which no path can hold", clip(raw))
 	case strings.Contains(query, "?"), strings.Contains(fragment, "#"):
-		return "", invalid("destination %q has more than one %q or %q: keep one, percent-encode the others", clip(raw), "?", "#")
+		return "", Invalid("destination %q has more than one %q or %q: keep one, percent-encode the others", clip(raw), "?", "#")
 	case hasDotSegment(path):
-		return "", invalid(`destination %q holds a "." or ".." segment: write the path without it`, clip(raw))
+		return "", Invalid(`destination %q holds a "." or ".." segment: write the path without it`, clip(raw))
 	}
 	const origin = "http://h"
 	u, err := url.Parse(origin + masked)
 	if err != nil || u.Hostname() != "h" {
-		return "", invalid("destination %q cannot be a path", clip(raw))
+		return "", Invalid("destination %q cannot be a path", clip(raw))
 	}
 	return strings.TrimPrefix(u.Href(false), origin), nil
 }

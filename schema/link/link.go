@@ -24,12 +24,17 @@ const (
 	MaxTag         = 64
 )
 
-// ErrInvalid is wrapped by every refusal; the message says what to change.
+// ErrInvalid is what every refusal is (errors.Is); the message of the refusal says what to change.
 var ErrInvalid = errors.New("invalid")
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrInvalid)
-}
+// refusal is an ErrInvalid with a message for authors.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) Unwrap() error   { return ErrInvalid }
+
+// Invalid makes a refusal.
+func Invalid(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
 // Normalize checks a link that is about to be saved and brings domain, key and destination into the form in which they are
 // compared and served. The error wraps ErrInvalid.
@@ -49,14 +54,14 @@ func Normalize(l *linkfoldv1.Link) error {
 
 func checkLabels(l *linkfoldv1.Link) error {
 	if len(l.GetTitle()) > MaxTitle || !printable(l.GetTitle()) {
-		return invalid("title must be at most %d bytes of printable UTF-8", MaxTitle)
+		return Invalid("title must be at most %d bytes of printable UTF-8", MaxTitle)
 	}
 	if len(l.GetTags()) > MaxTags {
-		return invalid("%d tags: give at most %d", len(l.GetTags()), MaxTags)
+		return Invalid("%d tags: give at most %d", len(l.GetTags()), MaxTags)
 	}
 	for _, t := range l.GetTags() {
 		if t == "" || len(t) > MaxTag || !printable(t) {
-			return invalid("tag %q must be 1 to %d bytes of printable UTF-8", t, MaxTag)
+			return Invalid("tag %q must be 1 to %d bytes of printable UTF-8", t, MaxTag)
 		}
 	}
 	return nil

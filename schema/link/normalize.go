@@ -20,7 +20,7 @@ func NormalizeDomain(raw string) (string, error) {
 	}
 	ascii, err := idna.Lookup.ToASCII(name)
 	if err != nil || ascii == "" || len(ascii) > MaxDomain || strings.ContainsAny(ascii, ":/@?# ") {
-		return "", invalid("domain %q is no host name: give one such as go.example.com, without scheme or port", clip(raw))
+		return "", Invalid("domain %q is no host name: give one such as go.example.com, without scheme or port", clip(raw))
 	}
 	return strings.ToLower(ascii), nil
 }
@@ -30,28 +30,28 @@ func NormalizeDomain(raw string) (string, error) {
 func NormalizeKey(raw string) (string, error) {
 	switch {
 	case raw == "":
-		return "", invalid("key is empty: give one, or leave it out to have one made")
+		return "", Invalid("key is empty: give one, or leave it out to have one made")
 	case raw[0] == '/':
-		return "", invalid("key %q begins with a slash: leave the slash out", clip(raw))
+		return "", Invalid("key %q begins with a slash: leave the slash out", clip(raw))
 	case strings.HasPrefix(raw, ReservedPrefix):
-		return "", invalid("key %q begins with %q, which is reserved", clip(raw), ReservedPrefix)
+		return "", Invalid("key %q begins with %q, which is reserved", clip(raw), ReservedPrefix)
 	case len(raw) > MaxKey:
-		return "", invalid("key has %d bytes: at most %d are allowed", len(raw), MaxKey)
+		return "", Invalid("key has %d bytes: at most %d are allowed", len(raw), MaxKey)
 	case !printable(raw):
-		return "", invalid("key holds control characters or is not valid UTF-8")
+		return "", Invalid("key holds control characters or is not valid UTF-8")
 	case strings.ContainsAny(raw, `?#\`):
-		return "", invalid(`key %q holds "?", "#" or "\", which never arrive as part of a path`, clip(raw))
+		return "", Invalid(`key %q holds "?", "#" or "\", which never arrive as part of a path`, clip(raw))
 	case hasDotSegment(raw):
-		return "", invalid(`key %q holds a "." or ".." segment, which browsers remove`, clip(raw))
+		return "", Invalid(`key %q holds a "." or ".." segment, which browsers remove`, clip(raw))
 	case strings.Count(raw, "/") >= MaxSegments:
-		return "", invalid("key has %d segments: at most %d are allowed", strings.Count(raw, "/")+1, MaxSegments)
+		return "", Invalid("key has %d segments: at most %d are allowed", strings.Count(raw, "/")+1, MaxSegments)
 	}
 	key, ok := serializePath("/" + raw)
 	if !ok {
-		return "", invalid("key %q cannot be part of a path", clip(raw))
+		return "", Invalid("key %q cannot be part of a path", clip(raw))
 	}
 	if key = key[1:]; len(key) > MaxKey {
-		return "", invalid("key has %d bytes once encoded: at most %d are allowed", len(key), MaxKey)
+		return "", Invalid("key has %d bytes once encoded: at most %d are allowed", len(key), MaxKey)
 	}
 	return key, nil
 }

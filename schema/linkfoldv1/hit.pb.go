@@ -161,7 +161,8 @@ type Hit struct {
 	// UUIDv7, 16 bytes. A hit that is sent twice keeps its id.
 	Id []byte `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Redirector's clock when the request arrived, Unix microseconds.
-	TimeUs int64  `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
+	TimeUs int64 `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
+	// Domain or website that the link lives on; without a link the domain of the host; empty when that is unknown.
 	Domain string `protobuf:"bytes,3,opt,name=domain,proto3" json:"domain,omitempty"`
 	// Key of the link that the request asked for: the longest that is a prefix of its path. The whole path when there is none.
 	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`

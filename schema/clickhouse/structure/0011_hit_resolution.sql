@@ -10,6 +10,7 @@ ALTER TABLE hits{{.OnCluster}}
     ADD COLUMN IF NOT EXISTS page_key Array(String) COMMENT 'Key tuple of the page: N, domain, website sub-domain, segments of the path; empty without rules' CODEC(ZSTD(1)) AFTER options,
     ADD COLUMN IF NOT EXISTS base_key Array(String) COMMENT 'Key tuple of the website: B, domain, website sub-domain, start path; empty without rules' CODEC(ZSTD(1)) AFTER page_key,
     ADD COLUMN IF NOT EXISTS unknown_query Array(String) COMMENT 'Query parameters that neither a rule nor the allow-list of the website knows' CODEC(ZSTD(1)) AFTER query,
+    MODIFY COLUMN domain COMMENT 'Domain or website that the link lives on; without a link the domain of the host; empty when that is unknown (Hit.domain)',
     MODIFY COLUMN key COMMENT 'Key of the link that was asked for: the longest that is a prefix of the path; the whole path when there is none (Hit.key)',
     MODIFY COLUMN link_rev COMMENT 'Revision of the link called key: its LINKS sequence; 0 when there is none. Joins link_events.revision',
     MODIFY COLUMN outcome COMMENT 'What the redirector decided: redirected, not_found, inactive, unknown_domain, unknown_website, unknown_query, canonical, unresolvable, not_implemented, rate_limited, bad_request, unavailable'
