@@ -79,15 +79,15 @@ func TestShortlinkVectorsOverHTTP(t *testing.T) {
 		domain, ok := domains[string(ruleset)]
 		if !ok {
 			domain = fmt.Sprintf("d%d", len(domains))
-			domains[string(ruleset)] = domain
 			if !in.saveRuleset(domain, v.Ruleset) {
 				if !v.loops(t) {
 					t.Errorf("%s: a ruleset without loops was refused: %s", v.ID, ruleset)
 				}
-				domains[string(ruleset)] = "" // Refused when saving, as it has to be.
+				domain = "" // Refused when saving, as it has to be.
 			}
+			domains[string(ruleset)] = domain
 		}
-		if domain = domains[string(ruleset)]; domain == "" {
+		if domain == "" {
 			continue
 		}
 		ran++
