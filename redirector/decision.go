@@ -163,7 +163,7 @@ func (d *decision) isSelf(destination string) bool {
 
 // ruleset is where the links of this request are. A website without the parts that may be left out is the same website (RULINGS B22).
 func (d *decision) ruleset(store *links.Store) *ruleset {
-	s := &ruleset{store: store, domain: d.domain}
+	s := &ruleset{store: store, domain: d.domain, anyCase: d.config.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR}
 	if d.site != nil {
 		s.domain, s.lowerToo = d.site.host.Website, true
 		if d.site.host.Bare != s.domain {
@@ -219,9 +219,17 @@ func (d *decision) answer() answer {
 	return a
 }
 
+// source tells a scan from a click on a QR domain: symbols carry the upper-case form of a URL, people get the lower-case one (DESIGN.md §9).
+func (d *decision) source() linkfoldv1.Source {
+	if d.config.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR && isUpper(d.path) {
+		return linkfoldv1.Source_SOURCE_QR
+	}
+	return linkfoldv1.Source_SOURCE_LINK
+}
+
 // describe writes into the hit what rules and resolution found out.
 func (d *decision) describe(hit *linkfoldv1.Hit) {
-	hit.Hops, hit.Detail = uint32(d.hops), d.detail
+	hit.Source, hit.Hops, hit.Detail = d.source(), uint32(d.hops), d.detail
 	for _, m := range d.chain[:min(len(d.chain), maxChain)] {
 		hit.Chain = append(hit.Chain, &linkfoldv1.Hop{Key: m.Key, LinkRev: m.Revision})
 	}

@@ -86,7 +86,7 @@ func (h *handler) hit(r *request, d *decision, a *answer, v visitor.Visitor, cli
 		Id: newHitID(r.received), TimeUs: r.received.UnixMicro(), Domain: d.domain, Key: text(d.key, maxPath), LinkRev: d.linkRev,
 		Outcome: a.outcome, Status: uint32(a.status), Destination: a.location, Method: text(r.method, 32), Host: text(r.host, 255),
 		Path: text(r.path, maxPath), Query: text(r.query, 2048), Referrer: text(r.referrer, 2048), UserAgent: text(r.userAgent, 1024),
-		AcceptLanguage: text(r.language, 256), Source: linkfoldv1.Source_SOURCE_LINK, LatencyUs: uint32(time.Since(r.received).Microseconds()),
+		AcceptLanguage: text(r.language, 256), LatencyUs: uint32(time.Since(r.received).Microseconds()),
 		Redirector: h.id, VisitorDay: v.Day, Tracking: v.Policy, Hints: hints(r), Scheme: r.scheme,
 	}
 	d.describe(hit)

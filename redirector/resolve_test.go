@@ -250,3 +250,21 @@ func TestLockedQueryStatusAndFallback(t *testing.T) {
 		})
 	}
 }
+
+// On a QR domain the case of a path does not count, and tells a scan from a click; what follows the key keeps its case.
+func TestQRDomain(t *testing.T) {
+	t.Parallel()
+	in := start(t)
+	in.configure("localhost", `{"generator":"qr"}`)
+	in.create("h83if", "https://example.com/a")
+	for path, want := range map[string]string{
+		"/h83if": "SOURCE_LINK https://example.com/a", "/H83IF": "SOURCE_QR https://example.com/a", "/H83if/Some/Page": "SOURCE_LINK https://example.com/a/Some/Page",
+	} {
+		eventually(t, path+" is answered", func() bool {
+			r := in.get(path)
+			hits := in.hits()
+			h := hits[len(hits)-1]
+			return r.status == 302 && h.GetSource().String()+" "+r.header.Get("Location") == want && h.GetKey() == "h83if"
+		})
+	}
+}

@@ -12,6 +12,7 @@ type ruleset struct {
 	store    *links.Store
 	domain   string
 	other    string // another name of the same website; may be empty
+	anyCase  bool   // keys are in lower case, whatever the path is in
 	lowerToo bool   // look for the request's path once more in lower case (snap-url-rules.txt, "Process" 5.1)
 
 	asked          bool   // the first lookup is over
@@ -22,6 +23,9 @@ type ruleset struct {
 
 // Longest implements resolve.Ruleset.
 func (s *ruleset) Longest(ctx context.Context, path string) (resolve.Match, bool, error) {
+	if s.anyCase {
+		path = lowerPath(path)
+	}
 	m, ok, err := s.find(ctx, path)
 	if err == nil && !ok && s.lowerToo && !s.asked {
 		if lowered := lowerPath(path); lowered != path {

@@ -113,6 +113,22 @@ func lowerPath(path string) string {
 	return string(b)
 }
 
+// isUpper reports a path with upper-case letters and without lower-case ones; percent escapes count as neither.
+func isUpper(path string) bool {
+	upper := false
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '%':
+			i += 2
+		case c >= 'a' && c <= 'z':
+			return false
+		case c >= 'A' && c <= 'Z':
+			upper = true
+		}
+	}
+	return upper
+}
+
 // newHitID is a UUIDv7 for the moment t (RFC 9562 §5.7): 48 bits of milliseconds, then random bits.
 func newHitID(t time.Time) []byte {
 	id := make([]byte, 16)

@@ -92,4 +92,9 @@ func TestLowerPath(t *testing.T) {
 			t.Errorf("lowerPath(%q) = %q, want %q", path, got, want)
 		}
 	}
+	for path, want := range map[string]bool{"/H83IF": true, "/H83if": false, "/123": false, "/%C3%A9": false, "/A%c3": true, "/": false} {
+		if got := isUpper(path); got != want {
+			t.Errorf("isUpper(%q) = %v", path, got)
+		}
+	}
 }

@@ -37,7 +37,7 @@ func TestDomainCommands(t *testing.T) {
 func setKeepsTheRest(t *testing.T, in *running) {
 	out, _ := in.command(0, "set", "Keep.example", "--rules", scriptFile(t, wwwRules), "--tracking", "hash", "--fallback", "https://example.org/lost")
 	contains(t, out, "domain keep.example: registered, revision ")
-	out, _ = in.command(0, "set", "keep.example", "--website", "WWW.keep.example="+scriptFile(t, anyRules), "--max-hops", "9", "--redirect-status", "308")
+	out, _ = in.command(0, "set", "keep.example", "--website", "WWW.keep.example="+scriptFile(t, anyRules), "--max-hops", "9", "--redirect-status", "308", "--generator", "qr")
 	contains(t, out, "changed", "warning: redirect_status", "--unknown-query '*=404'")
 	in.command(0, "set", "keep.example", "--unknown-query", "*=strip", "--allow-query", "*=utm_*", "--allow-query", "*=ref", "--default-website", "www.keep.example")
 	out, _ = in.command(0, "set", "keep.example", "--tracking", "hash")
@@ -50,6 +50,8 @@ tracking           hash
 redirect status    308
 fallback           https://example.org/lost
 max hops           9
+generator          qr
+code length        5 (default)
 default website    www.keep.example
 rules
     main {

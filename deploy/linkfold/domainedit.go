@@ -41,6 +41,8 @@ func (c *domainSetCmd) edit(now admin.Domain, in io.Reader) (*domainEdit, error)
 	set(&e.next.RedirectStatus, c.RedirectStatus)
 	set(&e.next.Fallback, c.Fallback)
 	set(&e.next.MaxHops, c.MaxHops)
+	set(&e.next.Generator, c.Generator)
+	set(&e.next.CodeLength, c.CodeLength)
 	set(&e.next.DefaultWebsite, c.DefaultWebsite)
 	if c.NoRules {
 		e.next.Rules = ""

@@ -76,6 +76,8 @@ func changes(before, after admin.Configuration) []string {
 	note(before.RedirectStatus != after.RedirectStatus, "redirect_status")
 	note(before.Fallback != after.Fallback, "fallback")
 	note(before.MaxHops != after.MaxHops, "max_hops")
+	note(before.Generator != after.Generator, "generator")
+	note(before.CodeLength != after.CodeLength, "code_length")
 	note(before.Rules != after.Rules, "rules "+scriptChange(before.Rules, after.Rules))
 	note(before.DefaultWebsite != after.DefaultWebsite, "default_website")
 	keys := maps.Clone(before.Websites)

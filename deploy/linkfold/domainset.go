@@ -22,6 +22,8 @@ type domainSetCmd struct {
 	RedirectStatus *int              `env:"-" placeholder:"N" help:"Status of redirects: 301, 302, 307 or 308; 0: the default, 302."`
 	Fallback       *string           `env:"-" placeholder:"URL" help:"Where visitors are sent instead of the page Not Found; empty: the page."`
 	MaxHops        *int              `env:"-" placeholder:"N" help:"Most internal redirects in a row, 1 to 255; 0: the default, 255."`
+	Generator      *string           `env:"-" placeholder:"NAME" help:"How keys are made for links that are created without one: random (letters of both cases and digits; default) or qr (lower-case letters and digits; the case of requests does not count, upper case says that it is a scan)."`
+	CodeLength     *int              `env:"-" placeholder:"N" help:"Characters of such a key, 1 to 32; 0: the default, 5."`
 	Rules          string            `env:"-" placeholder:"FILE" xor:"rules" help:"Domain rules: which sub-domains are which website; - for standard input."`
 	NoRules        bool              `env:"-" xor:"rules" help:"Take the domain rules away; websites need them."`
 	DefaultWebsite *string           `env:"-" placeholder:"KEY" help:"Website that the page Unknown Website names; empty: none."`
@@ -42,6 +44,9 @@ type domainSetCmd struct {
 func (c *domainSetCmd) Validate() error {
 	if c.Tracking != nil && !slices.Contains([]string{"cookie", "hash", "none"}, *c.Tracking) {
 		return fmt.Errorf("--tracking %s: give cookie, hash or none", *c.Tracking)
+	}
+	if c.Generator != nil && !slices.Contains([]string{"random", "qr"}, *c.Generator) {
+		return fmt.Errorf("--generator %s: give random or qr", *c.Generator)
 	}
 	for key, policy := range c.UnknownQuery {
 		if !slices.Contains([]string{"404", "strip", "pass"}, policy) {

@@ -56,6 +56,8 @@ func printDomain(out io.Writer, d admin.Domain) error {
 	f.row("redirect status", "%s", numberOr(d.RedirectStatus, "302 (default)"))
 	f.row("fallback", "%s", or(d.Fallback, "none: the page Not Found"))
 	f.row("max hops", "%s", numberOr(d.MaxHops, "255 (default)"))
+	f.row("generator", "%s", or(d.Generator, "random (default)"))
+	f.row("code length", "%s", numberOr(d.CodeLength, "5 (default)"))
 	f.row("default website", "%s", or(d.DefaultWebsite, "none"))
 	f.script("rules", d.Rules)
 	if d.Rules != "" && len(d.Websites) == 0 {

@@ -65,11 +65,11 @@ func TestRandomCodes(t *testing.T) {
 	}
 	// The first two candidates of this command are taken.
 	for n := range 2 {
-		e.want(201, "POST", "/v1/links", `{"destination":"https://taken.example","key":"`+code(token, "cmd", n)+`"}`)
+		e.want(201, "POST", "/v1/links", `{"destination":"https://taken.example","key":"`+generatorOf(nil).code(token, "cmd", n)+`"}`)
 	}
 	before := e.events()
 	r = e.want(201, "POST", "/v1/links", `{"destination":"https://example.com"}`, "Idempotency-Key", "cmd")
-	if want := code(token, "cmd", 2); r.link.Key != want {
+	if want := generatorOf(nil).code(token, "cmd", 2); r.link.Key != want {
 		t.Errorf("code %q, want the third candidate %q", r.link.Key, want)
 	}
 	again := e.want(201, "POST", "/v1/links", `{"destination":"https://example.com"}`, "Idempotency-Key", "cmd")
@@ -82,8 +82,9 @@ func TestCode(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	letters := map[rune]bool{}
+	codes := generatorOf(nil)
 	for n := range 5000 {
-		c := code("secret", "command", n)
+		c := codes.code("secret", "command", n)
 		seen[c] = true
 		for _, r := range c {
 			letters[r] = true
@@ -92,7 +93,7 @@ func TestCode(t *testing.T) {
 	if len(seen) < 4990 || len(letters) != 62 {
 		t.Errorf("%d different codes of 5000, %d letters", len(seen), len(letters))
 	}
-	if code("a", "c", 0) == code("b", "c", 0) || code("a", "c", 0) == code("a", "d", 0) {
+	if codes.code("a", "c", 0) == codes.code("b", "c", 0) || codes.code("a", "c", 0) == codes.code("a", "d", 0) {
 		t.Error("a code must depend on secret and command")
 	}
 }

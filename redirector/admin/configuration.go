@@ -27,6 +27,8 @@ type Configuration struct {
 	RedirectStatus int                `json:"redirect_status,omitempty" minimum:"0" doc:"302 (default), 301, 307 or 308. Browsers remember 301 and 308, so repeated visits are not counted."`
 	Fallback       string             `json:"fallback,omitempty" doc:"Absolute URL that visitors get instead of the page Not Found."`
 	MaxHops        int                `json:"max_hops,omitempty" minimum:"0" maximum:"255" doc:"Most internal redirects in a row; left out: 255."`
+	Generator      string             `json:"generator,omitempty" enum:"random,qr" doc:"How keys are made for links that are created without one: random (default: letters of both cases and digits), or qr (lower-case letters and digits; the case of requests does not count, and upper case says that it is a scan)."`
+	CodeLength     int                `json:"code_length,omitempty" minimum:"0" maximum:"32" doc:"Characters of such a key; left out: 5."`
 	Rules          string             `json:"rules,omitempty" doc:"Domain rules: which sub-domains are which website."`
 	DefaultWebsite string             `json:"default_website,omitempty" doc:"Website that the page Unknown Website names."`
 	Websites       map[string]Website `json:"websites,omitempty" doc:"By website key; * stands for all others. Left out: every website that the rules make."`
@@ -45,9 +47,14 @@ var unknownQueries = map[string]linkfoldv1.UnknownQuery{
 	"strip": linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP, "pass": linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS,
 }
 
-func unknownQueryName(q linkfoldv1.UnknownQuery) string {
-	for name, v := range unknownQueries {
-		if v == q {
+var generators = map[string]linkfoldv1.Generator{
+	"": linkfoldv1.Generator_GENERATOR_UNSPECIFIED, "random": linkfoldv1.Generator_GENERATOR_RANDOM, "qr": linkfoldv1.Generator_GENERATOR_QR,
+}
+
+// nameIn is the name of a value; empty for one without a name.
+func nameIn[T comparable](names map[string]T, value T) string {
+	for name, v := range names {
+		if v == value {
 			return name
 		}
 	}
@@ -62,7 +69,7 @@ func (c *Configuration) compile(domain string) (d *linkfoldv1.Domain, warnings [
 	}
 	d = &linkfoldv1.Domain{
 		Name: name, Tracking: trackings[c.Tracking], RedirectStatus: uint32(c.RedirectStatus), Fallback: c.Fallback, MaxHops: uint32(c.MaxHops),
-		Rules: script(c.Rules), DefaultWebsite: c.DefaultWebsite,
+		Rules: script(c.Rules), DefaultWebsite: c.DefaultWebsite, Generator: generators[c.Generator], CodeLength: uint32(c.CodeLength),
 	}
 	for key, w := range c.Websites {
 		d.Websites = append(d.Websites, &linkfoldv1.Website{
@@ -86,14 +93,14 @@ func script(source string) *linkfoldv1.RuleScript {
 func configuration(d *linkfoldv1.Domain) Configuration {
 	c := Configuration{
 		Tracking: event.TrackingName(d.GetTracking()), RedirectStatus: int(d.GetRedirectStatus()), Fallback: d.GetFallback(), MaxHops: int(d.GetMaxHops()),
-		Rules: d.GetRules().GetSource(), DefaultWebsite: d.GetDefaultWebsite(),
+		Rules: d.GetRules().GetSource(), DefaultWebsite: d.GetDefaultWebsite(), Generator: nameIn(generators, d.GetGenerator()), CodeLength: int(d.GetCodeLength()),
 	}
 	for _, w := range d.GetWebsites() {
 		if c.Websites == nil {
 			c.Websites = map[string]Website{}
 		}
 		c.Websites[w.GetKey()] = Website{
-			Rules: w.GetRules().GetSource(), UnknownQuery: unknownQueryName(w.GetUnknownQuery()), AllowedQuery: w.GetAllowedQuery(), QueryNames: w.GetQueryNames(),
+			Rules: w.GetRules().GetSource(), UnknownQuery: nameIn(unknownQueries, w.GetUnknownQuery()), AllowedQuery: w.GetAllowedQuery(), QueryNames: w.GetQueryNames(),
 		}
 	}
 	return c

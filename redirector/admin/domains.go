@@ -184,13 +184,20 @@ func (a *api) domainHistory(ctx context.Context, in *domainPath) (*domainHistory
 	return out, nil
 }
 
-// names are the names that a link's domain goes by: its own, and for a website that of the same website with or without what may be left out
-// (RULINGS B22), in the order in which the redirector looks. The domain must be registered, or a website by the rules of one that is.
-func (a *api) names(ctx context.Context, name string) ([]string, error) {
+// home is where links live.
+type home struct {
+	domain *linkfoldv1.Domain // that is registered
+	// names are the names of the place: its own, and for a website that of the same website with or without what may be left out (RULINGS
+	// B22), in the order in which the redirector looks.
+	names []string
+}
+
+// home finds the home of links on a domain, which must be registered, or a website by the rules of one that is.
+func (a *api) home(ctx context.Context, name string) (home, error) {
 	for parent := range parents(name) {
 		now, err := a.writer.Current(ctx, stream.DomainAggregate(parent))
 		if err != nil {
-			return nil, err
+			return home{}, err
 		}
 		d := now.Event.GetDomain()
 		if d == nil || d.GetRemoved() {
@@ -198,18 +205,18 @@ func (a *api) names(ctx context.Context, name string) ([]string, error) {
 		}
 		sites, err := website.Load(d)
 		if err != nil {
-			return nil, err
+			return home{}, err
 		}
 		if sites != nil && sites.Has(name) {
 			m, _, _ := sites.Find(name)
-			return slices.Compact([]string{m.Website, m.Bare}), nil
+			return home{d, slices.Compact([]string{m.Website, m.Bare})}, nil
 		}
 		if parent == name {
-			return []string{name}, nil
+			return home{d, []string{name}}, nil
 		}
-		return nil, link.Invalid("%q is no website by the rules of domain %s: change the rules, or give a website that they make", name, parent)
+		return home{}, link.Invalid("%q is no website by the rules of domain %s: change the rules, or give a website that they make", name, parent)
 	}
-	return nil, link.Invalid("domain %q is not registered, PUT /v1/domains/%s first", name, name)
+	return home{}, link.Invalid("domain %q is not registered, PUT /v1/domains/%s first", name, name)
 }
 
 // EnsureDomain registers a domain unless it is registered already, for the default domain of a new installation.

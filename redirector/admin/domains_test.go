@@ -2,6 +2,8 @@ package admin
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,7 +25,7 @@ func TestDomainConfiguration(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	full := Configuration{
-		Tracking: "hash", RedirectStatus: 307, Fallback: "https://example.org/lost", MaxHops: 9, DefaultWebsite: "www.example.net",
+		Tracking: "hash", RedirectStatus: 307, Fallback: "https://example.org/lost", MaxHops: 9, Generator: "qr", CodeLength: 7, DefaultWebsite: "www.example.net",
 		Rules: `main { optional www = website("w{1,4}\\.", "www"); };`,
 		Websites: map[string]Website{
 			"www.example.net": {Rules: `main { protocol = "any"; };`, UnknownQuery: "strip", AllowedQuery: []string{"utm_*"}, QueryNames: map[string]string{"l": "language"}},
@@ -133,6 +135,29 @@ func TestTwoNamesOfOneWebsite(t *testing.T) {
 		t.Error(r.Body)
 	}
 	e.want(201, "POST", "/v1/links", `{"domain":"www.example.net","key":"b","destination":"https://example.com/"}`)
+}
+
+// Keys are made from the domain's alphabet, of its length.
+func TestGenerators(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	for config, want := range map[string]string{
+		`{}`: `^[a-zA-Z0-9]{5}$`, `{"generator":"random","code_length":9}`: `^[a-zA-Z0-9]{9}$`, `{"generator":"qr","code_length":6}`: `^[a-z0-9]{6}$`,
+	} {
+		domain := fmt.Sprintf("d%d", e.events())
+		e.want(200, "PUT", "/v1/domains/"+domain, config)
+		r := e.want(201, "POST", "/v1/links", `{"domain":"`+domain+`","destination":"https://example.com/"}`)
+		if !regexp.MustCompile(want).MatchString(r.link.Key) {
+			t.Errorf("%s makes %q, want %s", config, r.link.Key, want)
+		}
+		status := 201
+		if strings.Contains(config, "qr") {
+			status = 422
+		}
+		e.want(status, "POST", "/v1/links", `{"domain":"`+domain+`","key":"ABC","destination":"https://example.com/"}`)
+	}
+	e.want(422, "PUT", "/v1/domains/x", `{"generator":"dice"}`)
+	e.want(422, "PUT", "/v1/domains/x", `{"code_length":33}`)
 }
 
 // The checksum of a ruleset changes with every link and does not depend on the order of reading.

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,7 +55,7 @@ type createInput struct {
 	Body struct {
 		Fields
 		Domain string `json:"domain,omitempty" doc:"Left out: the default domain."`
-		Key    string `json:"key,omitempty" doc:"Left out: five random characters."`
+		Key    string `json:"key,omitempty" doc:"Left out: one is made, by the generator of the domain."`
 	}
 }
 
@@ -83,40 +85,49 @@ func (a *api) registerLinks(h huma.API) {
 const codeAttempts = 32
 
 func (a *api) create(ctx context.Context, in *createInput) (*linkOutput, error) {
-	if err := in.check(); err != nil {
+	out, err := a.createLink(ctx, in)
+	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	if in.Body.Domain == "" {
-		in.Body.Domain = a.cfg.DefaultDomain
+	return out, nil
+}
+
+func (a *api) createLink(ctx context.Context, in *createInput) (*linkOutput, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	domain, err := link.NormalizeDomain(cmp.Or(in.Body.Domain, a.cfg.DefaultDomain))
+	if err != nil {
+		return nil, err
+	}
+	home, err := a.home(ctx, domain)
+	if err != nil {
+		return nil, err
 	}
 	command := commandID(in.IdempotencyKey)
-	given := in.Body.Key != ""
-	for n := range codeAttempts {
-		l := fields(&linkfoldv1.Link{Domain: in.Body.Domain, Key: in.Body.Key, CreatedUs: time.Now().UnixMicro()}, in.Body.Fields)
-		if !given {
-			l.Key = code(a.cfg.Token, command, n)
-		}
-		out, err := a.createOne(ctx, l, command, &in.Change)
-		var taken *ConflictError
-		if !given && errors.As(err, &taken) {
-			continue
-		}
-		if err != nil {
-			return nil, a.problem(ctx, err)
-		}
-		return out, nil
+	l := fields(&linkfoldv1.Link{Domain: domain, Key: in.Body.Key, CreatedUs: time.Now().UnixMicro()}, in.Body.Fields)
+	if l.GetKey() != "" {
+		return a.createOne(ctx, l, home, command, &in.Change)
 	}
-	return nil, a.problem(ctx, link.Invalid("no free code in %d attempts: the domain is nearly full, give a key", codeAttempts))
+	codes := generatorOf(home.domain)
+	for n := range codeAttempts {
+		l.Key = codes.code(a.cfg.Token, command, n)
+		out, err := a.createOne(ctx, l, home, command, &in.Change)
+		var taken *ConflictError
+		if !errors.As(err, &taken) {
+			return out, err
+		}
+	}
+	return nil, link.Invalid("no free code in %d attempts: the domain is nearly full, give a key, or make its codes longer", codeAttempts)
 }
 
 // createOne writes the first event of a key, or the first after its deletion.
-func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string, c *Change) (*linkOutput, error) {
+func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, home home, command string, c *Change) (*linkOutput, error) {
 	if err := link.Normalize(l); err != nil {
 		return nil, err
 	}
-	names, err := a.names(ctx, l.GetDomain())
-	if err != nil {
-		return nil, err
+	if home.domain.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR && strings.ToLower(l.GetKey()) != l.GetKey() {
+		return nil, link.Invalid("key %q has capital letters, and on %s their case does not count: write it in lower case", l.GetKey(), l.GetDomain())
 	}
 	agg := stream.LinkAggregate(l.GetDomain(), l.GetKey())
 	now, err := a.writer.Current(ctx, agg)
@@ -132,10 +143,10 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, command string,
 	case now.Revision != 0 && !now.Event.GetLink().GetDeleted():
 		return nil, &ConflictError{Aggregate: agg, Current: now.Revision}
 	}
-	if err := a.checkOtherName(ctx, l, names); err != nil {
+	if err := a.checkOtherName(ctx, l, home.names); err != nil {
 		return nil, err
 	}
-	if err := a.checkLoop(ctx, l, names); err != nil {
+	if err := a.checkLoop(ctx, l, home.names); err != nil {
 		return nil, err
 	}
 	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, c.Reason)
@@ -203,11 +214,11 @@ func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*
 	if err := link.Normalize(after); err != nil {
 		return nil, err
 	}
-	names, err := a.names(ctx, agg.Domain)
+	place, err := a.home(ctx, agg.Domain)
 	if err != nil {
-		names = []string{agg.Domain} // A link whose domain is gone can still be switched off.
+		place.names = []string{agg.Domain} // A link whose domain is gone can still be switched off.
 	}
-	if err := a.checkLoop(ctx, after, names); err != nil {
+	if err := a.checkLoop(ctx, after, place.names); err != nil {
 		return nil, err
 	}
 	t := link.Change(now.Event.GetLink(), after)

@@ -53,7 +53,7 @@ func (a *api) ruleset(ctx context.Context, in *domainPath) (*rulesetOutput, erro
 		return nil, a.problem(ctx, err)
 	}
 	if len(terms) == 0 { // Links outlive their domain, and a website has links of its own; without any the name has to be known.
-		if _, err := a.names(ctx, name); err != nil {
+		if _, err := a.home(ctx, name); err != nil {
 			return nil, a.problem(ctx, err)
 		}
 	}

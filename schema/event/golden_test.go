@@ -47,6 +47,8 @@ func golden() map[string]proto.Message {
 			Key: "*", UnknownQuery: linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP, AllowedQuery: []string{"utm_*"}, QueryNames: map[string]string{"lang": "language"},
 		}},
 	}}
+	codes := proto.CloneOf(domain)
+	codes.GetDomain().Generator, codes.GetDomain().CodeLength = linkfoldv1.Generator_GENERATOR_QR, 6
 	removed := proto.CloneOf(domain)
 	removed.Type = linkfoldv1.EventType_EVENT_TYPE_DOMAIN_REMOVED
 	removed.GetDomain().Removed = true
@@ -59,6 +61,7 @@ func golden() map[string]proto.Message {
 		"link_deleted.v1":      ev(linkfoldv1.EventType_EVENT_TYPE_LINK_DELETED, 11, with(func(l *linkfoldv1.Link) { l.Deleted = true })),
 		"domain_configured.v1": domain,
 		"domain_configured.v2": ruled,
+		"domain_configured.v3": codes,
 		"domain_removed.v1":    removed,
 		"link_locked.v1":       ev(linkfoldv1.EventType_EVENT_TYPE_LINK_CHANGED, 8, with(func(l *linkfoldv1.Link) { l.LockQuery = true })),
 		"hit.v1": &linkfoldv1.Hit{

@@ -147,6 +147,56 @@ func (Tracking) EnumDescriptor() ([]byte, []int) {
 	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
+// Generator makes keys (DESIGN.md §9).
+type Generator int32
+
+const (
+	Generator_GENERATOR_UNSPECIFIED Generator = 0 // The default: random.
+	Generator_GENERATOR_RANDOM      Generator = 1 // Letters of both cases and digits; the case of a key counts.
+	Generator_GENERATOR_QR          Generator = 2 // Lower-case letters and digits; the case of a request does not count, and upper case says that it is a scan.
+)
+
+// Enum value maps for Generator.
+var (
+	Generator_name = map[int32]string{
+		0: "GENERATOR_UNSPECIFIED",
+		1: "GENERATOR_RANDOM",
+		2: "GENERATOR_QR",
+	}
+	Generator_value = map[string]int32{
+		"GENERATOR_UNSPECIFIED": 0,
+		"GENERATOR_RANDOM":      1,
+		"GENERATOR_QR":          2,
+	}
+)
+
+func (x Generator) Enum() *Generator {
+	p := new(Generator)
+	*p = x
+	return p
+}
+
+func (x Generator) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Generator) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkfold_v1_event_proto_enumTypes[2].Descriptor()
+}
+
+func (Generator) Type() protoreflect.EnumType {
+	return &file_linkfold_v1_event_proto_enumTypes[2]
+}
+
+func (x Generator) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Generator.Descriptor instead.
+func (Generator) EnumDescriptor() ([]byte, []int) {
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{2}
+}
+
 // UnknownQuery is what happens to a request with a query parameter that neither a rule nor the allow-list knows (RULINGS B16).
 type UnknownQuery int32
 
@@ -184,11 +234,11 @@ func (x UnknownQuery) String() string {
 }
 
 func (UnknownQuery) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkfold_v1_event_proto_enumTypes[2].Descriptor()
+	return file_linkfold_v1_event_proto_enumTypes[3].Descriptor()
 }
 
 func (UnknownQuery) Type() protoreflect.EnumType {
-	return &file_linkfold_v1_event_proto_enumTypes[2]
+	return &file_linkfold_v1_event_proto_enumTypes[3]
 }
 
 func (x UnknownQuery) Number() protoreflect.EnumNumber {
@@ -197,7 +247,7 @@ func (x UnknownQuery) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UnknownQuery.Descriptor instead.
 func (UnknownQuery) EnumDescriptor() ([]byte, []int) {
-	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{2}
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{3}
 }
 
 type VariablePart int32
@@ -239,11 +289,11 @@ func (x VariablePart) String() string {
 }
 
 func (VariablePart) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkfold_v1_event_proto_enumTypes[3].Descriptor()
+	return file_linkfold_v1_event_proto_enumTypes[4].Descriptor()
 }
 
 func (VariablePart) Type() protoreflect.EnumType {
-	return &file_linkfold_v1_event_proto_enumTypes[3]
+	return &file_linkfold_v1_event_proto_enumTypes[4]
 }
 
 func (x VariablePart) Number() protoreflect.EnumNumber {
@@ -252,7 +302,7 @@ func (x VariablePart) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VariablePart.Descriptor instead.
 func (VariablePart) EnumDescriptor() ([]byte, []int) {
-	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{3}
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{4}
 }
 
 type VariableKind int32
@@ -291,11 +341,11 @@ func (x VariableKind) String() string {
 }
 
 func (VariableKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkfold_v1_event_proto_enumTypes[4].Descriptor()
+	return file_linkfold_v1_event_proto_enumTypes[5].Descriptor()
 }
 
 func (VariableKind) Type() protoreflect.EnumType {
-	return &file_linkfold_v1_event_proto_enumTypes[4]
+	return &file_linkfold_v1_event_proto_enumTypes[5]
 }
 
 func (x VariableKind) Number() protoreflect.EnumNumber {
@@ -304,7 +354,7 @@ func (x VariableKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VariableKind.Descriptor instead.
 func (VariableKind) EnumDescriptor() ([]byte, []int) {
-	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_linkfold_v1_event_proto_rawDescGZIP(), []int{5}
 }
 
 // Event is the payload of one LINKS message.
@@ -578,7 +628,10 @@ type Domain struct {
 	// Website key that the page "Unknown Website" names; may be empty.
 	DefaultWebsite string `protobuf:"bytes,9,opt,name=default_website,json=defaultWebsite,proto3" json:"default_website,omitempty"`
 	// What is known of websites; none: every website that the rules give is one, without rules of its own.
-	Websites      []*Website `protobuf:"bytes,10,rep,name=websites,proto3" json:"websites,omitempty"`
+	Websites []*Website `protobuf:"bytes,10,rep,name=websites,proto3" json:"websites,omitempty"`
+	// How keys are made for links that are created without one, and of how many characters; 0 stands for 5.
+	Generator     Generator `protobuf:"varint,11,opt,name=generator,proto3,enum=linkfold.v1.Generator" json:"generator,omitempty"`
+	CodeLength    uint32    `protobuf:"varint,12,opt,name=code_length,json=codeLength,proto3" json:"code_length,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -681,6 +734,20 @@ func (x *Domain) GetWebsites() []*Website {
 		return x.Websites
 	}
 	return nil
+}
+
+func (x *Domain) GetGenerator() Generator {
+	if x != nil {
+		return x.Generator
+	}
+	return Generator_GENERATOR_UNSPECIFIED
+}
+
+func (x *Domain) GetCodeLength() uint32 {
+	if x != nil {
+		return x.CodeLength
+	}
+	return 0
 }
 
 // Website is a part of a domain with rules of its own (snap-url-rules.txt, "Website Table").
@@ -1026,7 +1093,7 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\x05title\x18\a \x01(\tR\x05title\x12\x12\n" +
 	"\x04tags\x18\b \x03(\tR\x04tags\x12\x1d\n" +
 	"\n" +
-	"lock_query\x18\t \x01(\bR\tlockQuery\"\xf2\x02\n" +
+	"lock_query\x18\t \x01(\bR\tlockQuery\"\xc9\x03\n" +
 	"\x06Domain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
 	"\btracking\x18\x02 \x01(\x0e2\x15.linkfold.v1.TrackingR\btracking\x12\x18\n" +
@@ -1039,7 +1106,10 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\x05rules\x18\b \x01(\v2\x17.linkfold.v1.RuleScriptR\x05rules\x12'\n" +
 	"\x0fdefault_website\x18\t \x01(\tR\x0edefaultWebsite\x120\n" +
 	"\bwebsites\x18\n" +
-	" \x03(\v2\x14.linkfold.v1.WebsiteR\bwebsites\"\xb5\x02\n" +
+	" \x03(\v2\x14.linkfold.v1.WebsiteR\bwebsites\x124\n" +
+	"\tgenerator\x18\v \x01(\x0e2\x16.linkfold.v1.GeneratorR\tgenerator\x12\x1f\n" +
+	"\vcode_length\x18\f \x01(\rR\n" +
+	"codeLength\"\xb5\x02\n" +
 	"\aWebsite\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
 	"\x05rules\x18\x02 \x01(\v2\x17.linkfold.v1.RuleScriptR\x05rules\x12>\n" +
@@ -1084,7 +1154,11 @@ const file_linkfold_v1_event_proto_rawDesc = "" +
 	"\x14TRACKING_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTRACKING_COOKIE\x10\x01\x12\x11\n" +
 	"\rTRACKING_HASH\x10\x02\x12\x11\n" +
-	"\rTRACKING_NONE\x10\x03*{\n" +
+	"\rTRACKING_NONE\x10\x03*N\n" +
+	"\tGenerator\x12\x19\n" +
+	"\x15GENERATOR_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10GENERATOR_RANDOM\x10\x01\x12\x10\n" +
+	"\fGENERATOR_QR\x10\x02*{\n" +
 	"\fUnknownQuery\x12\x1d\n" +
 	"\x19UNKNOWN_QUERY_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17UNKNOWN_QUERY_NOT_FOUND\x10\x01\x12\x17\n" +
@@ -1114,42 +1188,44 @@ func file_linkfold_v1_event_proto_rawDescGZIP() []byte {
 	return file_linkfold_v1_event_proto_rawDescData
 }
 
-var file_linkfold_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_linkfold_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_linkfold_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_linkfold_v1_event_proto_goTypes = []any{
 	(EventType)(0),           // 0: linkfold.v1.EventType
 	(Tracking)(0),            // 1: linkfold.v1.Tracking
-	(UnknownQuery)(0),        // 2: linkfold.v1.UnknownQuery
-	(VariablePart)(0),        // 3: linkfold.v1.VariablePart
-	(VariableKind)(0),        // 4: linkfold.v1.VariableKind
-	(*Event)(nil),            // 5: linkfold.v1.Event
-	(*Link)(nil),             // 6: linkfold.v1.Link
-	(*Domain)(nil),           // 7: linkfold.v1.Domain
-	(*Website)(nil),          // 8: linkfold.v1.Website
-	(*RuleScript)(nil),       // 9: linkfold.v1.RuleScript
-	(*CompiledRule)(nil),     // 10: linkfold.v1.CompiledRule
-	(*CompiledVariable)(nil), // 11: linkfold.v1.CompiledVariable
-	nil,                      // 12: linkfold.v1.Website.QueryNamesEntry
+	(Generator)(0),           // 2: linkfold.v1.Generator
+	(UnknownQuery)(0),        // 3: linkfold.v1.UnknownQuery
+	(VariablePart)(0),        // 4: linkfold.v1.VariablePart
+	(VariableKind)(0),        // 5: linkfold.v1.VariableKind
+	(*Event)(nil),            // 6: linkfold.v1.Event
+	(*Link)(nil),             // 7: linkfold.v1.Link
+	(*Domain)(nil),           // 8: linkfold.v1.Domain
+	(*Website)(nil),          // 9: linkfold.v1.Website
+	(*RuleScript)(nil),       // 10: linkfold.v1.RuleScript
+	(*CompiledRule)(nil),     // 11: linkfold.v1.CompiledRule
+	(*CompiledVariable)(nil), // 12: linkfold.v1.CompiledVariable
+	nil,                      // 13: linkfold.v1.Website.QueryNamesEntry
 }
 var file_linkfold_v1_event_proto_depIdxs = []int32{
 	0,  // 0: linkfold.v1.Event.type:type_name -> linkfold.v1.EventType
-	6,  // 1: linkfold.v1.Event.link:type_name -> linkfold.v1.Link
-	7,  // 2: linkfold.v1.Event.domain:type_name -> linkfold.v1.Domain
+	7,  // 1: linkfold.v1.Event.link:type_name -> linkfold.v1.Link
+	8,  // 2: linkfold.v1.Event.domain:type_name -> linkfold.v1.Domain
 	1,  // 3: linkfold.v1.Domain.tracking:type_name -> linkfold.v1.Tracking
-	9,  // 4: linkfold.v1.Domain.rules:type_name -> linkfold.v1.RuleScript
-	8,  // 5: linkfold.v1.Domain.websites:type_name -> linkfold.v1.Website
-	9,  // 6: linkfold.v1.Website.rules:type_name -> linkfold.v1.RuleScript
-	2,  // 7: linkfold.v1.Website.unknown_query:type_name -> linkfold.v1.UnknownQuery
-	12, // 8: linkfold.v1.Website.query_names:type_name -> linkfold.v1.Website.QueryNamesEntry
-	10, // 9: linkfold.v1.RuleScript.rules:type_name -> linkfold.v1.CompiledRule
-	11, // 10: linkfold.v1.CompiledRule.variables:type_name -> linkfold.v1.CompiledVariable
-	3,  // 11: linkfold.v1.CompiledVariable.part:type_name -> linkfold.v1.VariablePart
-	4,  // 12: linkfold.v1.CompiledVariable.kind:type_name -> linkfold.v1.VariableKind
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	10, // 4: linkfold.v1.Domain.rules:type_name -> linkfold.v1.RuleScript
+	9,  // 5: linkfold.v1.Domain.websites:type_name -> linkfold.v1.Website
+	2,  // 6: linkfold.v1.Domain.generator:type_name -> linkfold.v1.Generator
+	10, // 7: linkfold.v1.Website.rules:type_name -> linkfold.v1.RuleScript
+	3,  // 8: linkfold.v1.Website.unknown_query:type_name -> linkfold.v1.UnknownQuery
+	13, // 9: linkfold.v1.Website.query_names:type_name -> linkfold.v1.Website.QueryNamesEntry
+	11, // 10: linkfold.v1.RuleScript.rules:type_name -> linkfold.v1.CompiledRule
+	12, // 11: linkfold.v1.CompiledRule.variables:type_name -> linkfold.v1.CompiledVariable
+	4,  // 12: linkfold.v1.CompiledVariable.part:type_name -> linkfold.v1.VariablePart
+	5,  // 13: linkfold.v1.CompiledVariable.kind:type_name -> linkfold.v1.VariableKind
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_linkfold_v1_event_proto_init() }
@@ -1167,7 +1243,7 @@ func file_linkfold_v1_event_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkfold_v1_event_proto_rawDesc), len(file_linkfold_v1_event_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
