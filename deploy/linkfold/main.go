@@ -32,7 +32,7 @@ type cli struct {
 
 	Redirector serviceCmd  `cmd:"" passthrough:"" help:"Run the redirector alone, against servers of your own (see: linkfold redirector --help)."`
 	Ingest     serviceCmd  `cmd:"" passthrough:"" help:"Run ingest alone (see: linkfold ingest --help)."`
-	Projector  serviceCmd  `cmd:"" passthrough:"" help:"Run the projector alone, rebuild or verify the Redis projection."`
+	Projector  serviceCmd  `cmd:"" passthrough:"" help:"Run the projector alone, rebuild or verify the Redis projection; --data DIR uses the servers of a running linkfold up."`
 	Migrate    migrateCmd  `cmd:"" help:"Bring the ClickHouse schema up to date; ingest does this by itself when it starts."`
 	Devstack   devstackCmd `cmd:"" help:"Run NATS, Redis or ClickHouse alone in the foreground, for development and tests."`
 
@@ -56,7 +56,7 @@ func main() {
 	// The services have command lines of their own: nothing of theirs is parsed here.
 	if len(os.Args) > 1 {
 		if main, ok := serviceMains[os.Args[1]]; ok {
-			os.Exit(main(os.Args[2:]))
+			os.Exit(runService(main, os.Args[2:], os.Stderr))
 		}
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))

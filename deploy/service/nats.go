@@ -102,7 +102,11 @@ func natsLog(log *slog.Logger) []nats.Option {
 	return []nats.Option{
 		nats.ConnectHandler(func(c *nats.Conn) { log.Info("nats connected", "address", c.ConnectedAddr()) }),
 		nats.ReconnectHandler(func(c *nats.Conn) { log.Info("nats reconnected", "address", c.ConnectedAddr()) }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("nats disconnected", "err", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // Without one it was closed here.
+				log.Warn("nats disconnected", "err", err)
+			}
+		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { log.Debug("nats connection attempt failed", "err", err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
 			subject := ""
