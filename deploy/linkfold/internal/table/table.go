@@ -116,7 +116,10 @@ func cell(v any) string {
 	var s string
 	switch x := v.(type) {
 	case time.Time:
-		s = strings.TrimSuffix(x.UTC().Format("2006-01-02 15:04:05.999999"), ".")
+		s = x.UTC().Format(time.DateTime)
+		if x.Nanosecond() != 0 { // All digits, so that a column of moments is aligned.
+			s = x.UTC().Format("2006-01-02 15:04:05.000000")
+		}
 	case string:
 		s = printable(x)
 	default:
