@@ -25,12 +25,15 @@ type decision struct {
 	path    string // serialized
 	query   string // what is left of it for the destination
 	options string // what rules have taken out of it
+	source  linkfoldv1.Source
 
 	// Step 2: the domain.
-	host    string
-	config  *linkfoldv1.Domain
-	policy  linkfoldv1.Tracking
-	removed bool // it was a domain once
+	host     string
+	hostPort string // as the request has it
+	scheme   string
+	config   *linkfoldv1.Domain
+	policy   linkfoldv1.Tracking
+	removed  bool // it was a domain once
 
 	// Steps 3 and 4: what the domain's rules, if it has any, make of the request.
 	sites *website.Domain
@@ -109,20 +112,34 @@ func (d *decision) lookupPath() string {
 	return "/" + start + "/" + page.Rest
 }
 
-// stay redirects to a path of the same website, to which internal redirects have led and where no link is.
-func (d *decision) stay(location string) {
+// settles reports that a URL of the same website brings its visitors to no further canonical URL.
+func (d *decision) settles(u string) bool {
+	parsed, err := rules.ParseURL(u)
+	if err != nil {
+		return false
+	}
+	host, website, ok := d.sites.Find(parsed.Host)
+	if !ok || website == nil {
+		return false
+	}
+	m, ok := website.Match(parsed, host)
+	return ok && !m.Conflict
+}
+
+// onHost is the Location for a path, with query and fragment, among the website's links; ok is false for what no request can reach, and for
+// the path that was asked for.
+func (d *decision) onHost(location string) (onHost string, ok bool) {
 	path, fragment, hasFragment := strings.Cut(location, "#")
 	path, query, _ := strings.Cut(path, "?")
-	path, ok := d.onSite(path)
-	if !ok || path == d.path { // Browsers would come back here for ever.
-		d.unresolvable(resolve.ErrTooManyRedirects.Error())
-		return
+	path, ok = d.onSite(path)
+	if !ok || path == d.path {
+		return "", false
 	}
 	location = withQuery(withQuery(resolve.LocalLocation(path), query), d.options)
 	if hasFragment {
 		location += "#" + fragment
 	}
-	d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, 302, location)
+	return location, true
 }
 
 // onSite is a path among the website's links as a path of the request's host: with the options that the request's path had in front. ok is
@@ -148,22 +165,16 @@ func (d *decision) onSite(path string) (onHost string, ok bool) {
 // isSelf reports that a destination is the address that was asked for, whatever its scheme, port and query.
 func (d *decision) isSelf(destination string) bool {
 	_, rest, _ := strings.Cut(destination, "://")
-	rest, ok := strings.CutPrefix(rest, d.host)
-	if !ok {
-		return false
-	}
-	if strings.HasPrefix(rest, ":") {
-		rest = strings.TrimLeft(rest[1:], "0123456789")
-	}
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
 		rest = rest[:i]
 	}
-	return rest == d.path
+	i := strings.IndexByte(rest, '/')
+	return i >= 0 && rest[i:] == d.path && hostName(rest[:i]) == d.host
 }
 
 // ruleset is where the links of this request are. A website without the parts that may be left out is the same website (RULINGS B22).
 func (d *decision) ruleset(store *links.Store) *ruleset {
-	s := &ruleset{store: store, domain: d.domain, anyCase: d.config.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR}
+	s := &ruleset{store: store, domain: d.domain, anyCase: d.anyCase()}
 	if d.site != nil {
 		s.domain, s.lowerToo = d.site.host.Website, true
 		if d.site.host.Bare != s.domain {
@@ -219,17 +230,15 @@ func (d *decision) answer() answer {
 	return a
 }
 
-// source tells a scan from a click on a QR domain: symbols carry the upper-case form of a URL, people get the lower-case one (DESIGN.md §9).
-func (d *decision) source() linkfoldv1.Source {
-	if d.config.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR && isUpper(d.path) {
-		return linkfoldv1.Source_SOURCE_QR
-	}
-	return linkfoldv1.Source_SOURCE_LINK
+// anyCase reports a QR domain, where the case of a path does not count, but tells a scan from a click: symbols carry the upper-case form of a
+// URL, people get the lower-case one (DESIGN.md §9).
+func (d *decision) anyCase() bool {
+	return d.config.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR
 }
 
 // describe writes into the hit what rules and resolution found out.
 func (d *decision) describe(hit *linkfoldv1.Hit) {
-	hit.Source, hit.Hops, hit.Detail = d.source(), uint32(d.hops), d.detail
+	hit.Source, hit.Hops, hit.Detail = max(d.source, linkfoldv1.Source_SOURCE_LINK), uint32(d.hops), d.detail
 	for _, m := range d.chain[:min(len(d.chain), maxChain)] {
 		hit.Chain = append(hit.Chain, &linkfoldv1.Hop{Key: m.Key, LinkRev: m.Revision})
 	}

@@ -22,7 +22,7 @@ func (h *handler) preview(next *linkfoldv1.Domain) (admin.Try, error) {
 		if r.scheme == "" {
 			r.scheme = "http" // Recorded before hits had a scheme.
 		}
-		then := decision{host: hostName(r.host), config: next, sites: sites, domain: next.GetName()}
+		then := decision{host: hostName(r.host), hostPort: r.host, scheme: r.scheme, config: next, sites: sites, domain: next.GetName()}
 		if mine, err = h.belongs(ctx, then.host, next.GetName()); !mine || err != nil {
 			return before, after, false, err
 		}

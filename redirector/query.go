@@ -1,7 +1,6 @@
 package redirector
 
 import (
-	"slices"
 	"strings"
 
 	"linkfold/redirector/rules"
@@ -9,34 +8,37 @@ import (
 
 // stripQuery is a query without the parameters called names. The others stay as they are, but for bytes that may not stand in a header.
 func stripQuery(query string, names []string) string {
-	return filterQuery(query, func(name string) bool { return !slices.Contains(names, name) })
+	gone := newNames(names)
+	return filterQuery(query, func(name string) bool { return !gone[name] })
 }
 
 // keepQuery is a query with the parameters called names alone, of each the first.
 func keepQuery(query string, names []string) string {
-	var seen []string
+	wanted := newNames(names)
 	return filterQuery(query, func(name string) bool {
-		if !slices.Contains(names, name) || slices.Contains(seen, name) {
-			return false
-		}
-		seen = append(seen, name)
-		return true
+		first := wanted[name]
+		delete(wanted, name)
+		return first
 	})
 }
 
 // stripUnknown is a query without what its website does not know. A name that is also known was repeated: the first one counts and stays.
 func stripUnknown(query string, unknown, known []string) string {
-	var seen []string
+	gone, first := newNames(unknown), newNames(known)
 	return filterQuery(query, func(name string) bool {
-		if !slices.Contains(unknown, name) {
-			return true
-		}
-		if !slices.Contains(known, name) || slices.Contains(seen, name) {
-			return false
-		}
-		seen = append(seen, name)
-		return true
+		keep := !gone[name] || first[name]
+		delete(first, name)
+		return keep
 	})
+}
+
+// newNames is a set: a visitor's query may hold thousands of names.
+func newNames(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, name := range list {
+		set[name] = true
+	}
+	return set
 }
 
 func filterQuery(query string, keep func(name string) bool) string {

@@ -5,6 +5,7 @@ import (
 
 	"linkfold/redirector/links"
 	"linkfold/redirector/resolve"
+	"linkfold/schema/link"
 )
 
 // ruleset is the links that one request may lead to, for package resolve. It also notes for the hit what the first lookup met.
@@ -24,11 +25,11 @@ type ruleset struct {
 // Longest implements resolve.Ruleset.
 func (s *ruleset) Longest(ctx context.Context, path string) (resolve.Match, bool, error) {
 	if s.anyCase {
-		path = lowerPath(path)
+		path = link.LowerPath(path)
 	}
 	m, ok, err := s.find(ctx, path)
 	if err == nil && !ok && s.lowerToo && !s.asked {
-		if lowered := lowerPath(path); lowered != path {
+		if lowered := link.LowerPath(path); lowered != path {
 			m, ok, err = s.find(ctx, lowered)
 		}
 	}

@@ -3,6 +3,7 @@ package redirector
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"linkfold/redirector/resolve"
 	"linkfold/redirector/rules"
@@ -55,12 +56,15 @@ func (h *handler) path(r *request, d *decision) bool {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_BAD_REQUEST, 400)
 	}
 	d.path, d.key, d.query = path, path[1:], r.query
+	if d.anyCase() && isUpper(path) {
+		d.source = linkfoldv1.Source_SOURCE_QR
+	}
 	return false
 }
 
 // lookup finds the configuration for a host: the host as it stands, else its registrable domain, else the default domain.
 func (h *handler) lookup(ctx context.Context, r *request, d *decision) error {
-	d.host = hostName(r.host)
+	d.host, d.hostPort, d.scheme = hostName(r.host), r.host, r.scheme
 	for name := range h.names(d.host) {
 		e, err := h.links.Get(ctx, stream.DomainAggregate(name))
 		switch {
@@ -125,6 +129,9 @@ func (h *handler) page(r *request, d *decision) bool {
 	if d.site == nil {
 		return false
 	}
+	if d.anyCase() {
+		d.path = link.LowerPath(d.path)
+	}
 	website := d.site.rules
 	u := rules.URL{Scheme: r.scheme, Host: d.host, Port: hostPort(r.host), Path: d.path, Query: r.query}
 	m, ok := website.Match(u, d.site.host)
@@ -132,16 +139,25 @@ func (h *handler) page(r *request, d *decision) bool {
 		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_WEBSITE, 404)
 	}
 	d.site.page, d.site.paged = m, true
-	switch {
-	case m.Conflict:
-		// What counts visits is not lost on the way.
-		counted := stripQuery(stripQuery(r.query, m.Known), m.UnknownQuery)
-		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, withQuery(onScheme(m.Canonical(), r.scheme), counted))
-	case len(m.UnknownQuery) == 0 || website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
-	case website.Policy() == linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
-		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripUnknown(r.query, m.UnknownQuery, m.Known))))
+	unknown := m.UnknownQuery
+	switch website.Policy() {
+	case linkfoldv1.UnknownQuery_UNKNOWN_QUERY_PASS:
+		unknown = nil
+	case linkfoldv1.UnknownQuery_UNKNOWN_QUERY_STRIP:
 	default:
-		return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, 404)
+		if len(unknown) > 0 {
+			return d.settle(linkfoldv1.Outcome_OUTCOME_UNKNOWN_QUERY, 404)
+		}
+	}
+	if m.Conflict {
+		// What counts visits, or is passed on, is not lost on the way.
+		canonical := withQuery(onScheme(m.Canonical(), r.scheme), stripQuery(stripQuery(r.query, m.Known), unknown))
+		if d.settles(canonical) {
+			return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 301, canonical)
+		}
+	}
+	if len(unknown) > 0 {
+		return d.redirect(linkfoldv1.Outcome_OUTCOME_CANONICAL, 302, resolve.LocalLocation(withQuery(d.path, stripUnknown(r.query, unknown, m.Known))))
 	}
 	if len(m.Known) > 0 {
 		d.query, d.options = stripQuery(r.query, m.Known), keepQuery(r.query, m.Known)
@@ -169,11 +185,34 @@ func (h *handler) shortlink(ctx context.Context, d *decision) {
 	case result.Matched:
 		d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, d.redirectStatus(), result.URL)
 	case result.Hops > 0:
-		d.stay(result.URL[len(origin):])
+		h.stay(ctx, d, result.URL[len(origin):])
 	case set.inactive.Key != "":
 		d.domain, d.key, d.linkRev = set.inactiveDomain, set.inactive.Key, set.inactive.Revision
 		d.settle(linkfoldv1.Outcome_OUTCOME_INACTIVE, 404)
 	default:
 		d.settle(linkfoldv1.Outcome_OUTCOME_NOT_FOUND, 404)
 	}
+}
+
+// stay redirects to a path of the same website, to which internal redirects have led and where no link is. With rules, or where case does not
+// count, a request for it may all the same find one, and browsers would come back here for ever: then the link leads nowhere.
+func (h *handler) stay(ctx context.Context, d *decision, location string) {
+	location, ok := d.onHost(location)
+	if !ok {
+		d.unresolvable(resolve.ErrTooManyRedirects.Error())
+		return
+	}
+	if d.site != nil || d.anyCase() {
+		path, query, _ := strings.Cut(location, "?")
+		query, _, _ = strings.Cut(query, "#")
+		again := decision{host: d.host, config: d.config, sites: d.sites, domain: d.domain}
+		r := request{method: "GET", scheme: d.scheme, host: d.hostPort, path: path, query: query}
+		if !h.path(&r, &again) && !h.website(&again) && !h.page(&r, &again) {
+			if _, found, err := again.ruleset(h.links).Longest(ctx, again.lookupPath()); found || err != nil {
+				d.unresolvable(resolve.ErrTooManyRedirects.Error())
+				return
+			}
+		}
+	}
+	d.redirect(linkfoldv1.Outcome_OUTCOME_REDIRECTED, 302, location)
 }

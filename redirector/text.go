@@ -99,20 +99,6 @@ func lower(s string) string {
 	return s
 }
 
-// lowerPath lowers the letters of a path, but not those of percent escapes, which keys hold in upper case.
-func lowerPath(path string) string {
-	b := []byte(path)
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '%':
-			i += 2
-		case c >= 'A' && c <= 'Z':
-			b[i] = c | 0x20
-		}
-	}
-	return string(b)
-}
-
 // isUpper reports a path with upper-case letters and without lower-case ones; percent escapes count as neither.
 func isUpper(path string) bool {
 	upper := false

@@ -85,13 +85,8 @@ func TestRetrySeconds(t *testing.T) {
 	}
 }
 
-func TestLowerPath(t *testing.T) {
+func TestIsUpper(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]string{"/": "/", "/Foo/BAR": "/foo/bar", "/A%C3%A9B%2": "/a%C3%A9b%2", "/é": "/é"} {
-		if got := lowerPath(path); got != want {
-			t.Errorf("lowerPath(%q) = %q, want %q", path, got, want)
-		}
-	}
 	for path, want := range map[string]bool{"/H83IF": true, "/H83if": false, "/123": false, "/%C3%A9": false, "/A%c3": true, "/": false} {
 		if got := isUpper(path); got != want {
 			t.Errorf("isUpper(%q) = %v", path, got)

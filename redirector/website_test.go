@@ -310,6 +310,38 @@ func TestDefaultDomainWithRules(t *testing.T) {
 	}
 }
 
+// No answer of a ruled website brings its visitor back to where another answer sends them on.
+func TestNoLoopsByRules(t *testing.T) {
+	t.Parallel()
+	in := ruled(t)
+	in.rulesOn("example.net", map[string]any{"rules": `main { optional www = website("www\\.", "www"); };`, "websites": map[string]any{
+		"*": map[string]any{"unknown_query": "pass", "rules": `r0 { port="80"; query required options::language=flag("[a-z]*"); };
+r1 { path required language=flag(""); query optional canonalize::language=flag("[a-z.]+"); };`}}})
+	if r, h := in.ask("https://www.example.net/?lang=fr"); r.status == 301 {
+		t.Errorf("https: %v\n%v", r.header, h)
+	}
+	in.rulesOn("example.org", map[string]any{"rules": `main { optional www = website("www\\.", "www"); };`, "websites": map[string]any{
+		"*": map[string]any{"rules": `main { path optional canonalize::language = flag("en|fr"); path optional extension::language = flag("en|fr"); query optional options::language = flag("en|fr"); };`}}})
+	for _, l := range [][3]string{
+		{"www.example.org", "a", "/B"}, {"www.example.org", "b", "/A"}, {"www.example.org", "blog/x", "/blog/y.en"}, {"www.example.org", "blog/y", "/blog/x.en"},
+	} {
+		b, _ := json.Marshal(map[string]string{"domain": l[0], "key": l[1], "destination": l[2]})
+		if r := in.api("POST", "/v1/links", string(b)); r.status != 201 {
+			t.Fatal(r)
+		}
+	}
+	for _, u := range []string{"http://www.example.org/a", "http://www.example.org/B", "http://www.example.org/blog/x", "http://www.example.org/blog/y.fr"} {
+		eventually(t, u+" comes to an end", func() bool {
+			r, h := in.ask(u)
+			return r.status == 404 && h.GetOutcome() == linkfoldv1.Outcome_OUTCOME_UNRESOLVABLE
+		})
+	}
+	// Unknown parameters are refused before anything is made canonical, or passed on with it.
+	if r, _ := in.ask("http://www.example.org/en/x?language=fr&bogus=1"); r.status != 404 {
+		t.Errorf("unknown parameter: %+v", r)
+	}
+}
+
 // What was promised to a domain's visitors outlives the domain.
 func TestRemovedDomainsKeepTheirPolicy(t *testing.T) {
 	t.Parallel()

@@ -92,6 +92,9 @@ func (c *domainSetCmd) Run(e *env) error {
 	if err != nil {
 		return changed(c.Name, c.refused(err, edit.files))
 	}
+	if after.Revision == 0 {
+		return errors.New("the API's answer makes no sense: is the admin listener of a redirector at that address?")
+	}
 	if c.AsJSON {
 		return printDocument(e.out, after)
 	}

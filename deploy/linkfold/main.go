@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"linkfold/deploy/devstack"
 	"linkfold/deploy/service"
@@ -92,7 +93,10 @@ func run(args []string, out, screen io.Writer) int {
 		return 130
 	}
 	if err != nil {
-		fmt.Fprintln(screen, "linkfold:", err)
+		// Errors may quote a server or a file; a terminal obeys what they hold.
+		for line := range strings.Lines("linkfold: " + err.Error()) {
+			fmt.Fprintln(screen, visible(strings.TrimSuffix(line, "\n")))
+		}
 		return 1
 	}
 	return 0

@@ -101,10 +101,10 @@ func newCheckReport(file string, compiled *linkfoldv1.RuleScript, warnings []rul
 // printFindings writes one line per finding, and a summary when the script can be used.
 func printFindings(out io.Writer, r checkReport) {
 	for _, f := range r.Errors {
-		fmt.Fprintf(out, "%s:%d:%d: %s\n", r.File, f.Line, f.Column, f.Message)
+		fmt.Fprintf(out, "%s:%d:%d: %s\n", r.File, f.Line, f.Column, visible(f.Message))
 	}
 	for _, f := range r.Warnings {
-		fmt.Fprintf(out, "%s:%d:%d: warning: %s\n", r.File, f.Line, f.Column, f.Message)
+		fmt.Fprintf(out, "%s:%d:%d: warning: %s\n", r.File, f.Line, f.Column, visible(f.Message))
 	}
 	if r.OK {
 		fmt.Fprintf(out, "ok: %d %s, %d %s, %d %s\n", r.Rules, plural(r.Rules, "rule"), r.Variables, plural(r.Variables, "variable"),

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -40,6 +41,7 @@ type api struct {
 	cfg    Config
 	writer *Writer
 	log    *slog.Logger
+	trying sync.Mutex // one dry run at a time
 }
 
 // New is the handler of the admin listener.

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"strconv"
+	"strings"
 
 	"linkfold/schema/linkfoldv1"
 )
@@ -45,9 +46,13 @@ func (g generator) code(secret, command string, n int) string {
 			if int(b) >= limit {
 				continue
 			}
-			if out = append(out, g.alphabet[int(b)%len(g.alphabet)]); len(out) == g.length {
+			if out = append(out, g.alphabet[int(b)%len(g.alphabet)]); len(out) < g.length {
+				continue
+			}
+			if strings.Trim(string(out), "0123456789") != "" {
 				return string(out)
 			}
+			out = out[:0] // Digits alone have no case to tell a scan by, and look like a number that counts up.
 		}
 		m.Write([]byte{0})
 	}

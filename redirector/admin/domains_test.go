@@ -78,7 +78,7 @@ func TestDomainRefusals(t *testing.T) {
 		`{"rules":"a { };","redirect_status":999}`:                                          "redirect_status",
 		`{"rules":"main { optional w = \"w\\.\"; };","websites":{"*":{"rules":"a {}"}}}`:    "websites[*].rules: parsing error",
 		`{"rules":"main { optional w = \"w\\.\"; };","websites":{"*":{"unknown_query":1}}}`: "expected string",
-		`{"max_hops":256}`: "max_hops", `{"redirect_status":-5}`: "redirect_status",
+		`{"default_website":"x\"><b>"}`:                                                     "default_website", `{"max_hops":256}`: "max_hops", `{"redirect_status":-5}`: "redirect_status",
 	} {
 		r := e.want(422, "PUT", "/v1/domains/example.net", body)
 		if !strings.Contains(r.Body.String(), want) {
@@ -117,6 +117,16 @@ func TestLoopsAreNamed(t *testing.T) {
 		t.Error(r.Body)
 	}
 	link(201, "docs/new", "/zig/x") // zag leads to docs.
+	if r := link(422, "self", "https://GO/self?x=1"); !strings.Contains(r.Body.String(), "self → self") && !strings.Contains(r.Body.String(), "lower case") {
+		t.Error(r.Body)
+	}
+	if r := link(422, "self", "https://go./self/y"); !strings.Contains(r.Body.String(), "self → self") {
+		t.Error(r.Body)
+	}
+	e.want(200, "PUT", "/v1/domains/qr", `{"generator":"qr"}`)
+	e.want(201, "POST", "/v1/links", `{"domain":"qr","key":"a","destination":"/B"}`)
+	e.want(422, "POST", "/v1/links", `{"domain":"qr","key":"b","destination":"/A"}`)
+	e.want(201, "POST", "/v1/links", `{"domain":"qr","key":"é","destination":"https://example.com/"}`)
 	if r := e.want(422, "PUT", "/v1/links/go/docs", `{"destination":"/zag"}`, "If-Match", "4"); !strings.Contains(r.Body.String(), "docs → zag → docs") {
 		t.Error(r.Body)
 	}

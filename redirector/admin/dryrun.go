@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -82,6 +84,10 @@ func (a *api) tryDomain(ctx context.Context, in *tryInput) (*tryOutput, error) {
 	if a.cfg.Preview == nil {
 		return nil, a.problem(ctx, link.Invalid("this API has no redirector to try with"))
 	}
+	if !a.trying.TryLock() {
+		return nil, model(http.StatusServiceUnavailable, "another dry run is going on: try again in some seconds")
+	}
+	defer a.trying.Unlock()
 	out := &tryOutput{Body: DryRun{Differences: []Difference{}, Warnings: warnings}}
 	if err := a.try(ctx, d, in.Hits, &out.Body); err != nil {
 		return nil, a.problem(ctx, err)
@@ -95,7 +101,7 @@ func (a *api) try(ctx context.Context, d *linkfoldv1.Domain, want int, out *DryR
 	if err != nil {
 		return err
 	}
-	hits, err := a.lastHits(ctx, min(max(20*want, searchedAtLeast), searchedAtMost))
+	hits, err := a.lastHits(ctx, d.GetName(), min(max(20*want, searchedAtLeast), searchedAtMost))
 	if err != nil {
 		return err
 	}
@@ -160,11 +166,15 @@ func requestOf(h *linkfoldv1.Hit) string {
 	return request
 }
 
-// lastHits are about the last n hits of all partitions, oldest first.
-func (a *api) lastHits(ctx context.Context, n int) ([]*linkfoldv1.Hit, error) {
+// lastHits are those of about the last n hits of all partitions that a domain may have to do with, oldest first: what they asked for, and no
+// more of them, since visitors decide how large they are.
+func (a *api) lastHits(ctx context.Context, domain string, n int) ([]*linkfoldv1.Hit, error) {
 	var all []*linkfoldv1.Hit
 	for p := range a.cfg.Partitions {
-		hits, err := a.writer.lastHits(ctx, p, n/a.cfg.Partitions)
+		hits, err := a.writer.lastHits(ctx, p, n/a.cfg.Partitions, func(h *linkfoldv1.Hit) bool {
+			host, _, _ := strings.Cut(strings.ToLower(h.GetHost()), ":")
+			return domain == a.cfg.DefaultDomain || strings.HasSuffix("."+strings.TrimSuffix(host, "."), "."+domain)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +187,7 @@ func (a *api) lastHits(ctx context.Context, n int) ([]*linkfoldv1.Hit, error) {
 }
 
 // lastHits are the last n hits of a partition, oldest first. What cannot be decoded is left out: ingest reports it.
-func (w *Writer) lastHits(ctx context.Context, partition, n int) ([]*linkfoldv1.Hit, error) {
+func (w *Writer) lastHits(ctx context.Context, partition, n int, want func(*linkfoldv1.Hit) bool) ([]*linkfoldv1.Hit, error) {
 	s, err := w.js.Stream(ctx, stream.HitsName(partition))
 	if err != nil {
 		return nil, fmt.Errorf("open stream %s: %w", stream.HitsName(partition), err)
@@ -193,8 +203,10 @@ func (w *Writer) lastHits(ctx context.Context, partition, n int) ([]*linkfoldv1.
 	var hits []*linkfoldv1.Hit
 	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}
 	err = scan(ctx, s, cfg, func(m message) (bool, error) {
-		if h, err := event.DecodeHit(m.Data()); err == nil {
-			hits = append(hits, h)
+		if h, err := event.DecodeHit(m.Data()); err == nil && want(h) {
+			hits = append(hits, &linkfoldv1.Hit{
+				TimeUs: h.GetTimeUs(), Method: h.GetMethod(), Scheme: h.GetScheme(), Host: h.GetHost(), Path: h.GetPath(), Query: h.GetQuery(),
+			})
 		}
 		return m.seq < state.LastSeq, nil
 	})

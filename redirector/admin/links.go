@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -126,7 +125,7 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, home home, comm
 	if err := link.Normalize(l); err != nil {
 		return nil, err
 	}
-	if home.domain.GetGenerator() == linkfoldv1.Generator_GENERATOR_QR && strings.ToLower(l.GetKey()) != l.GetKey() {
+	if home.anyCase() && link.LowerPath(l.GetKey()) != l.GetKey() {
 		return nil, link.Invalid("key %q has capital letters, and on %s their case does not count: write it in lower case", l.GetKey(), l.GetDomain())
 	}
 	agg := stream.LinkAggregate(l.GetDomain(), l.GetKey())
@@ -146,7 +145,7 @@ func (a *api) createOne(ctx context.Context, l *linkfoldv1.Link, home home, comm
 	if err := a.checkOtherName(ctx, l, home.names); err != nil {
 		return nil, err
 	}
-	if err := a.checkLoop(ctx, l, home.names); err != nil {
+	if err := a.checkLoop(ctx, l, home); err != nil {
 		return nil, err
 	}
 	return a.write(ctx, linkfoldv1.EventType_EVENT_TYPE_LINK_CREATED, l, now.Revision, command, c.Reason)
@@ -218,7 +217,7 @@ func (a *api) update(ctx context.Context, path *LinkPath, c *Change, edit func(*
 	if err != nil {
 		place.names = []string{agg.Domain} // A link whose domain is gone can still be switched off.
 	}
-	if err := a.checkLoop(ctx, after, place.names); err != nil {
+	if err := a.checkLoop(ctx, after, place); err != nil {
 		return nil, err
 	}
 	t := link.Change(now.Event.GetLink(), after)

@@ -14,12 +14,15 @@ import (
 // shards spreads the cache's locks; a power of two.
 const shards = 64
 
+// aLife is what clear adds to the epoch.
+const aLife = 1 << 32
+
 // cache maps aggregates to entries. It is bounded: a full shard forgets an entry of its choice, preferring one that was not used
 // lately.
 type cache struct {
 	seed   maphash.Seed
 	limit  int           // entries per shard
-	epoch  atomic.Uint64 // counts calls of expire
+	epoch  atomic.Uint64 // counts calls of expire, and in its upper half those of clear
 	shards [shards]shard
 }
 
@@ -52,13 +55,17 @@ func (c *cache) get(a stream.Aggregate, now time.Time) (e Entry, known, fresh bo
 
 // put stores e for ttl, shortened by up to a tenth so that entries loaded together do not expire together, unless a newer revision
 // is there already. It returns the newer of the two. epoch is the cache's when e was asked for: if everything has expired since, e
-// may be as old as what expired, and does not count as fresh. a must not be a view.
+// may be as old as what expired, and does not count as fresh; if everything was cleared since, it is of another life of the stream, and is
+// not kept. a must not be a view.
 func (c *cache) put(a stream.Aggregate, e Entry, ttl time.Duration, epoch uint64) Entry {
 	sh := c.shard(a)
 	until := time.Now().Add(ttl - rand.N(ttl/10+1)).UnixNano()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if epoch != c.epoch.Load() {
+	switch now := c.epoch.Load(); {
+	case epoch/aLife != now/aLife:
+		return e
+	case epoch != now:
 		until = 0
 	}
 	old, ok := sh.entries[a]
@@ -88,7 +95,7 @@ func (c *cache) expire() {
 
 // clear forgets everything.
 func (c *cache) clear() {
-	c.epoch.Add(1)
+	c.epoch.Add(aLife)
 	for i := range c.shards {
 		sh := &c.shards[i]
 		sh.mu.Lock()

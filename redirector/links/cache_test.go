@@ -117,3 +117,17 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 }
+
+// What was asked for in another life of the stream is not kept, however high its revision.
+func TestAnswersOfAnotherLifeAreNotKept(t *testing.T) {
+	t.Parallel()
+	c := newCache(shards)
+	a := stream.LinkAggregate("go", "k")
+	before := c.epoch.Load()
+	c.clear()
+	c.put(a, Entry{Revision: 1000}, time.Minute, before)
+	c.put(a, Entry{Revision: 3}, time.Minute, c.epoch.Load())
+	if e, known, fresh := c.get(a, time.Now()); !known || !fresh || e.Revision != 3 {
+		t.Errorf("%v, known %v, fresh %v", e, known, fresh)
+	}
+}

@@ -11,6 +11,8 @@ const (
 	MaxSavedBytes = 512 << 10
 	// maxInput bounds how much of a URL an expression looks at, in bytes; longer paths and values match no expression.
 	maxInput = 2048
+	// maxPairs bounds how many parameters of a query rules look for their variables in.
+	maxPairs = 256
 	// maxHost is the same for sub-domains: longer names do not exist.
 	maxHost = 255
 	// maxSteps bounds what one request may cost at worst: a script so large that its size times maxInput exceeds it looks at shorter texts

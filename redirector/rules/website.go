@@ -163,21 +163,25 @@ func cutExtension(rest string, v *variable) (text, without string, ok bool) {
 
 // takeQuery matches the query's variables by name: the first value of each counts. A required one must be there and match.
 func (r *rule) takeQuery(found []found, query []pair) bool {
-	for _, i := range r.at[inQuery] {
-		v := &r.vars[i]
-		for _, p := range query {
-			if at, ok := r.query.variables[p.name]; !ok || at != i {
-				continue
-			}
-			if v.accepts(p.value) {
-				found[i] = takenText(p.value)
-				if v.website() {
-					found[i].value = v.second
-				}
-			}
-			break
+	var read uint64 // a bit per variable, of which a rule has at most 32
+	if len(r.at[inQuery]) == 0 {
+		query = nil
+	}
+	for _, p := range query[:min(len(query), maxPairs)] {
+		i, ok := r.query.variables[p.name]
+		if !ok || read>>i&1 == 1 {
+			continue
 		}
-		if v.required && !found[i].ok {
+		read |= 1 << i
+		if v := &r.vars[i]; v.accepts(p.value) {
+			found[i] = takenText(p.value)
+			if v.website() {
+				found[i].value = v.second
+			}
+		}
+	}
+	for _, i := range r.at[inQuery] {
+		if r.vars[i].required && !found[i].ok {
 			return false
 		}
 	}

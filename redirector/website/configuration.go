@@ -49,6 +49,13 @@ func Compile(d *linkfoldv1.Domain) ([]Warning, error) {
 		}
 	}
 	c.redirects(d)
+	if name := d.GetDefaultWebsite(); name != "" {
+		normal, err := link.NormalizeDomain(name)
+		if err != nil || !below(normal, d.GetName()) {
+			c.fail("default_website", "%q is no website of %s: give a host name below it", name, d.GetName())
+		}
+		d.DefaultWebsite = normal
+	}
 	if len(d.GetWebsites()) > MaxWebsites {
 		c.fail("websites", "%d of them: at most %d are allowed; one with the key * stands for all others", len(d.GetWebsites()), MaxWebsites)
 	}
@@ -140,7 +147,7 @@ func hostOf(u string) string {
 	if err != nil {
 		return ""
 	}
-	return parsed.Hostname()
+	return strings.TrimSuffix(parsed.Hostname(), ".")
 }
 
 // below reports that a host is the domain or a sub-domain of it.

@@ -136,3 +136,11 @@ func TestFoldIsOrderIndependent(t *testing.T) {
 		t.Errorf("folds differ: %v, %v", a["k"], b["k"])
 	}
 }
+
+func TestLowerPath(t *testing.T) {
+	for path, want := range map[string]string{"/": "/", "/Foo/BAR": "/foo/bar", "/A%C3%A9B%2": "/a%C3%A9b%2", "/é": "/é"} {
+		if got := link.LowerPath(path); got != want {
+			t.Errorf("LowerPath(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

@@ -68,6 +68,20 @@ func SerializePath(path string) (serialized string, ok bool) {
 	return serializePath(path)
 }
 
+// LowerPath lowers the letters of a path or key, but not those of percent escapes, which are kept in upper case.
+func LowerPath(path string) string {
+	b := []byte(path)
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '%':
+			i += 2
+		case c >= 'A' && c <= 'Z':
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
+
 // isPlainPath reports that WHATWG serialization would change nothing: no byte to encode and no dot that could be a segment.
 func isPlainPath(path string) bool {
 	for i := 0; i < len(path); i++ {
