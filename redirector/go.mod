@@ -24,6 +24,7 @@ require (
 	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.12
 	linkfold/deploy/devstack v0.0.0
+	rsc.io/qr v0.2.0
 )
 
 require (

@@ -12,7 +12,8 @@ import (
 
 // Options are those of Setup.
 type Options struct {
-	Out io.Writer // gets progress, a line at a time; nil drops it
+	Out   io.Writer // gets progress, a line at a time; nil drops it
+	Tests bool      // also try to install what only tests need: a reader of QR symbols
 }
 
 // Setup installs what a stack needs and this machine lacks: Redis from the system's packages, the ClickHouse engine
@@ -23,7 +24,11 @@ func Setup(ctx context.Context, o Options) error {
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
-	return errors.Join(setupRedis(ctx, o.Out), setupClickHouse(ctx, o.Out))
+	err := errors.Join(setupRedis(ctx, o.Out), setupClickHouse(ctx, o.Out))
+	if o.Tests {
+		setupZBar(ctx, o.Out)
+	}
+	return err
 }
 
 func setupClickHouse(ctx context.Context, out io.Writer) error {

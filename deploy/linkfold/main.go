@@ -30,6 +30,7 @@ type cli struct {
 
 	Resolve resolveCmd `cmd:"" help:"Print where URLs lead by a ruleset in a file, without any server."`
 	Rules   rulesCmd   `cmd:"" help:"Check rule scripts, and see what they make of URLs, without any server."`
+	QR      qrCmd      `cmd:"" name:"qr" help:"Draw QR symbols of links or texts: SVG, PNG, or pages for printing."`
 
 	Redirector serviceCmd  `cmd:"" passthrough:"" help:"Run the redirector alone, against servers of your own (see: linkfold redirector --help)."`
 	Ingest     serviceCmd  `cmd:"" passthrough:"" help:"Run ingest alone (see: linkfold ingest --help)."`

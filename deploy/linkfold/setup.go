@@ -12,10 +12,14 @@ import (
 )
 
 // setupCmd installs servers.
-type setupCmd struct{}
+type setupCmd struct {
+	Tests bool `help:"Also what only tests need: zbarimg, which reads QR symbols."`
+}
 
 // Run implements the command.
-func (setupCmd) Run(e *env) error { return devstack.Setup(e.ctx, devstack.Options{Out: e.out}) }
+func (c *setupCmd) Run(e *env) error {
+	return devstack.Setup(e.ctx, devstack.Options{Out: e.out, Tests: c.Tests})
+}
 
 // devstackCmd runs one server.
 type devstackCmd struct {

@@ -57,6 +57,7 @@ func New(cfg Config, js jetstream.JetStream, log *slog.Logger) http.Handler {
 	h := humago.New(mux, hc)
 	a.registerLinks(h)
 	a.registerDomains(h)
+	a.registerQR(h)
 	return a.authenticate(mux)
 }
 
