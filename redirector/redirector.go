@@ -226,6 +226,7 @@ func (r *redirector) adminServer() *http.Server {
 	return &http.Server{
 		Handler: admin.New(admin.Config{
 			Token: r.token, DefaultDomain: r.cfg.DefaultDomain, Partitions: r.cfg.Streams.Partitions, Preview: r.handler.preview,
+			Written: r.store.Learn,
 		}, r.js, r.deps.Log), ReadTimeout: readTimeout,
 		WriteTimeout: 30 * time.Second, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(r.deps.Log.Handler(), slog.LevelDebug),
 	}

@@ -375,3 +375,19 @@ func TestConnectionsStayOpen(t *testing.T) {
 		t.Errorf("%d redirects in\n%s", n, got)
 	}
 }
+
+// Whoever has created a link finds it at once, also after having looked for it in vain.
+func TestOwnWritesAreLiveAtOnce(t *testing.T) {
+	t.Parallel()
+	in := start(t, func(c *redirector.Config) { c.Limit.MissesPerMinute = 0 })
+	for i := range 50 {
+		key := fmt.Sprintf("new%d", i)
+		if r := in.get("/" + key); r.status != 404 {
+			t.Fatal(r)
+		}
+		in.create(key, "https://example.com/")
+		if r := in.get("/" + key); r.status != 302 {
+			t.Fatalf("%s right after it was created: %+v", key, r)
+		}
+	}
+}

@@ -19,6 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"linkfold/schema/link"
+	"linkfold/schema/linkfoldv1"
+	"linkfold/schema/stream"
 )
 
 // maxBody is the largest request body, bytes.
@@ -32,6 +34,9 @@ type Config struct {
 	DefaultDomain string
 	// Partitions is the number of HITS streams, which dry runs read.
 	Partitions int
+	// Written is called with every event that was written, before its author gets the answer, so that it is live in this process by then; may
+	// be nil.
+	Written func(a stream.Aggregate, revision uint64, ev *linkfoldv1.Event)
 	// Preview answers past requests for dry runs; nil: there are none.
 	Preview Preview
 }
@@ -47,6 +52,7 @@ type api struct {
 // New is the handler of the admin listener.
 func New(cfg Config, js jetstream.JetStream, log *slog.Logger) http.Handler {
 	a := &api{cfg: cfg, writer: NewWriter(js), log: log}
+	a.writer.written = cfg.Written
 	mux := http.NewServeMux()
 	hc := huma.DefaultConfig("Linkfold", "1")
 	hc.Info.Description = "Short links whose every change and every hit is an event."

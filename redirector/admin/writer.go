@@ -42,7 +42,10 @@ const (
 )
 
 // Writer appends events to LINKS with optimistic concurrency: no lock anywhere, the stream itself decides who was first.
-type Writer struct{ js jetstream.JetStream }
+type Writer struct {
+	js      jetstream.JetStream
+	written func(stream.Aggregate, uint64, *linkfoldv1.Event) // may be nil
+}
 
 // NewWriter writes through js.
 func NewWriter(js jetstream.JetStream) *Writer { return &Writer{js: js} }
@@ -88,6 +91,9 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 		ack, err := w.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
 		stop()
 		if err == nil {
+			if w.written != nil {
+				w.written(a, ack.Sequence, ev)
+			}
 			return ack.Sequence, nil
 		}
 		// Only an answer of the stream is certain; any other error leaves open whether the event is stored.

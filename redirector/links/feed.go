@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkfold/schema/event"
+	"linkfold/schema/linkfoldv1"
 	"linkfold/schema/projection"
 	"linkfold/schema/stream"
 )
@@ -174,14 +175,19 @@ func (s *Store) apply(m jetstream.Msg) {
 		s.log.Error("event skipped", "seq", meta.Sequence.Stream, "err", err)
 		return
 	}
-	e := s.entry(a, meta.Sequence.Stream, ev.GetLink(), ev.GetDomain())
+	s.Learn(a, meta.Sequence.Stream, ev)
+	s.metrics.events.Inc()
+}
+
+// Learn takes over the event with a LINKS sequence. The feed brings all of them; who has written one in this process need not wait for that.
+func (s *Store) Learn(a stream.Aggregate, seq uint64, ev *linkfoldv1.Event) {
+	e := s.entry(a, seq, ev.GetLink(), ev.GetDomain())
 	fresh := s.cfg.FreshFor
 	if e.Domain == nil && !e.Live() {
 		// Kept so that no older state can win, but asked for like a key that was never used.
 		fresh = 0
 	}
 	s.cache.put(a, e, fresh, s.cache.epoch.Load())
-	s.metrics.events.Inc()
 }
 
 // watchGeneration follows the switch between generations of the projection.
