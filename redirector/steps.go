@@ -203,12 +203,17 @@ func (h *handler) stay(ctx context.Context, d *decision, location string) {
 		return
 	}
 	if d.site != nil || d.anyCase() {
-		path, query, _ := strings.Cut(location, "?")
-		query, _, _ = strings.Cut(query, "#")
+		sent, _, _ := strings.Cut(location, "#") // Browsers keep the fragment to themselves.
+		path, query, _ := strings.Cut(sent, "?")
 		again := decision{host: d.host, config: d.config, sites: d.sites, domain: d.domain}
 		r := request{method: "GET", scheme: d.scheme, host: d.hostPort, path: path, query: query}
 		if !h.path(&r, &again) && !h.website(&again) && !h.page(&r, &again) {
-			if _, found, err := again.ruleset(h.links).Longest(ctx, again.lookupPath()); found || err != nil {
+			_, found, err := again.ruleset(h.links).Longest(ctx, again.lookupPath())
+			if err != nil {
+				d.unavailable(h.log, err)
+				return
+			}
+			if found {
 				d.unresolvable(resolve.ErrTooManyRedirects.Error())
 				return
 			}

@@ -91,9 +91,7 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 		ack, err := w.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
 		stop()
 		if err == nil {
-			if w.written != nil {
-				w.written(a, ack.Sequence, ev)
-			}
+			w.tell(a, ack.Sequence, ev)
 			return ack.Sequence, nil
 		}
 		// Only an answer of the stream is certain; any other error leaves open whether the event is stored.
@@ -101,6 +99,9 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 		unsure = unsure || !errors.As(err, &refused)
 		rev, settled, err := w.settle(ctx, a, ev.GetCommandId(), expected, unsure, err)
 		if settled {
+			if err == nil {
+				w.tell(a, rev, ev)
+			}
 			return rev, err
 		}
 		select {
@@ -108,6 +109,12 @@ func (w *Writer) Write(ctx context.Context, ev *linkfoldv1.Event, expected uint6
 			return 0, fmt.Errorf("%w: %v", ErrUnsettled, err)
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+}
+
+func (w *Writer) tell(a stream.Aggregate, revision uint64, ev *linkfoldv1.Event) {
+	if w.written != nil {
+		w.written(a, revision, ev)
 	}
 }
 
